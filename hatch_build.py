@@ -85,9 +85,9 @@ class JumokBuildHook(BuildHookInterface[Any]):
         for file in sorted(folder.iterdir()):
             build_data["force_include"][str(file)] = f"jumok/kernels/shipped/{file.name}"
         if find_spec("ziglang") is not None:  # nothing else compiles for pages
-            wasm.build(folder / wasm.SHIPPED.name)
-            build_data["force_include"][str(folder / wasm.SHIPPED.name)] = (
-                f"jumok/engine/{wasm.SHIPPED.name}"
+            wasm.build_module(folder / wasm.SHIPPED_MODULE.name)
+            build_data["force_include"][str(folder / wasm.SHIPPED_MODULE.name)] = (
+                f"jumok/engine/{wasm.SHIPPED_MODULE.name}"
             )
         tag = sysconfig.get_platform() if target is None else target.tag
         build_data["pure_python"] = False

@@ -6,7 +6,7 @@ import sys
 import pytest
 import torch
 
-from jumok import parts
+from jumok import parts, plugins
 from jumok.attention.interfaces import HeadProcess, OutputProcess, ScoreFunction
 from jumok.attention.observe import Attention, observe
 from jumok.config import TransformerConfig, parse_config
@@ -17,7 +17,11 @@ from jumok.layers.dropout import Dropout
 from jumok.layers.interfaces import FeedForward, Norm
 from jumok.models.causal import CausalLanguageModel
 from jumok.models.encoder_decoder import Transformer
+from jumok.planning.activations import kept_numbers
+from jumok.planning.products import Lengths
 from jumok.positions.interfaces import PositionSizes
+from jumok.specs import ScoreSpec
+from tests.planning.models import recipe
 
 DIM, HEADS, HEAD_DIM, HIDDEN = 6, 2, 4, 5
 ROLES = {
@@ -65,15 +69,21 @@ def test_every_score_keeps_the_axes_before_the_last_two(name):
 
 
 @pytest.mark.parametrize("name", parts.names("score"))
-def test_a_score_that_says_it_is_a_product_is_one(name):
-    score = built("score", name)
+def test_a_score_is_what_its_record_says(name):
+    score, spec = built("score", name), parts.spec_of(ScoreSpec, name)
+    assert spec.hidden is (score.energy is not None)
+    assert spec.product is (score.scale is not None and not spec.hidden)
     query = score.queries(torch.randn(3, HEADS, 5, HEAD_DIM))
     key = score.keys(torch.randn(3, HEADS, 7, HEAD_DIM))
-    if score.energy is None and score.scale is not None:
+    if spec.product:
         expected = score.scale * torch.einsum("bhqd,bhkd->bhqk", query, key)
-    else:
+    elif spec.hidden:
         sums = query[..., :, None, :] + key[..., None, :, :]
         expected = torch.einsum("bhqkd,d->bhqk", sums.tanh(), score.energy)
+    else:  # a number for each pair, whatever the others are
+        pairs = [score(query[:, :, i : i + 1], key[:, :, j : j + 1])
+                 for i in range(5) for j in range(7)]  # fmt: skip
+        expected = torch.cat(pairs, -1).unflatten(-1, (5, 7)).squeeze(2)
     torch.testing.assert_close(score(query, key), expected, atol=1e-5, rtol=0)
 
 
@@ -130,6 +140,19 @@ def test_a_name_is_registered_once_and_the_same_part_again_changes_nothing():
     assert parts.builder_of("norm", "rms") is torch.nn.RMSNorm
 
 
+def test_a_plugin_that_failed_may_be_mended_and_loaded_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(plugins, "LOADED", {})
+    file = tmp_path / "my_norm.py"
+    lines = 'import jumok, torch\njumok.register("norm", "mine", torch.nn.Identity)\n'
+    file.write_text(f"{lines}1 / 0\n", "utf-8")
+    with pytest.raises(ConfigError, match="the plugin raised an error"):
+        plugins.load_plugin(file)
+    assert "mine" not in parts.names("norm")
+    file.write_text(f"{lines}class Mine(torch.nn.Identity): ...\n", "utf-8")
+    plugins.load_plugin(file)
+    assert parts.names("norm") == ["layer", "rms", "mine"]
+
+
 class Distance(torch.nn.Module):
     """- |q - k|^2 / 2: neither a product nor additive."""
 
@@ -170,6 +193,20 @@ def test_a_score_of_another_kind_takes_the_generic_path_and_says_so():
     torch.testing.assert_close(attention(states, states), expected, atol=1e-5, rtol=0)
     torch.testing.assert_close(seen[0].weights, weights, atol=1e-5, rtol=0)
     assert (seen[0].kind, seen[0].scale, seen[0].energy) == ("distance", None, None)
+
+
+def test_a_plan_counts_a_hidden_vector_for_each_pair_where_the_score_has_one():
+    """2 heads, 7 keys, 8 elements, beside what a softmax of any drawn scores keeps."""
+
+    def kept(score: str) -> float:
+        sizes = {"dim": 16, "heads": 2, "layers": 1}
+        config = recipe({"kind": "masked-lm", "score": score} | sizes)
+        return kept_numbers(config, Lengths(7, 7), fused=False)
+
+    for hidden in (False, True):
+        parts.register("score", f"distance {hidden}", Distance, ScoreSpec(hidden=hidden))
+    assert kept("distance False") == kept("dot")
+    assert kept("distance True") == kept("dot") + 2 * 7 * 8
 
 
 @pytest.mark.process

@@ -27,7 +27,6 @@ from jumok.engine.native import NativeModel
 from jumok.engine.packing import Weights
 from jumok.engine.recurrent import NativeRecurrent
 from jumok.engine.transformer import NativeTransformer
-from jumok.kernels.linear import prepare_for_inference
 from jumok.models.causal import CausalLanguageModel
 from jumok.models.encoder_decoder import Transformer
 from jumok.models.memory import SequenceToSequence
@@ -58,7 +57,7 @@ def main() -> None:
         return
     model = _model(config, shape["vocabulary"]).eval()
     model.load_state_dict(weights)
-    prepare_for_inference(model, torch.float32 if given.precision == "fp32" else torch.bfloat16)
+    model.eval().to(torch.float32 if given.precision == "fp32" else torch.bfloat16)
     with torch.inference_mode():
         answer_requests(_on_torch(model))
 

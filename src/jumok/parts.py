@@ -67,7 +67,7 @@ PARTS: dict[str, dict[str, PartEntry]] = {
             "jumok.layers.feedforward:PlainFeedForward", FeedForwardSpec(engine=True)
         ),
         "gated": PartEntry(
-            "jumok.layers.gated:GatedFeedForward",
+            "jumok.layers.feedforward:GatedFeedForward",
             FeedForwardSpec(engine=True, inner=("gate", "inner"), kept=3),
         ),
     },
@@ -83,7 +83,13 @@ PARTS: dict[str, dict[str, PartEntry]] = {
         ),
         "additive": PartEntry(
             "jumok.attention.scores:AdditiveScore",
-            ScoreSpec(engine=True, layers=("query", "key"), vectors=("energy",), covers=True),
+            ScoreSpec(
+                engine=True,
+                hidden=True,
+                layers=("query", "key"),
+                vectors=("energy",),
+                covers=True,
+            ),
         ),
         "cosine": PartEntry(
             "jumok.attention.cosine:CosineScore",
@@ -136,14 +142,15 @@ PARTS: dict[str, dict[str, PartEntry]] = {
     },
     "output_process": {
         "head-scale": PartEntry(
-            "jumok.attention.head_scale:HeadScale",
+            "jumok.attention.variants.output_processes:HeadScale",
             OutputProcessSpec(engine=True, factors=("gain",)),
         ),
         "head-gate": PartEntry(
-            "jumok.attention.variants.head_gate:HeadGate", OutputProcessSpec(gate="head")
+            "jumok.attention.variants.output_processes:HeadGate", OutputProcessSpec(gate="head")
         ),
         "element-gate": PartEntry(
-            "jumok.attention.variants.head_gate:ElementGate", OutputProcessSpec(gate="element")
+            "jumok.attention.variants.output_processes:ElementGate",
+            OutputProcessSpec(gate="element"),
         ),
     },
     "format": {

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from jumok import parts
+from jumok import kinds, parts
 from jumok.environment import is_named_pipe
 from jumok.errors import BundleError, ConfigError, JumokError, Location
 from jumok.kinds import Kind, register_kind
@@ -52,8 +52,8 @@ def register(
         jumok.register("score", "cosine", CosineScore)
 
     Args:
-        role: "norm", "feedforward", "score", "head_process", "output_process", "positions" or
-            "format" (`jumok.parts`, which says how each is built), or "kind" (`jumok.kinds`).
+        role: one of the table in `jumok.parts`, which says how each is built, or "kind"
+            (`jumok.kinds`).
         part: what builds it, or its place as "module:name"; for "kind", the record.
         spec: what the part says of itself (`jumok.specs`). None: `jumok plan` and the native
             engine refuse models that have it.
@@ -61,29 +61,26 @@ def register(
     Raises:
         ConfigError: there is no such role, or the name is taken by something else.
     """
-    _add(role, name, part, spec)
-    registered = REGISTERED.get()
-    if registered is not None:
-        registered.add((role, name))
-
-
-def _add(role: str, name: str, part: Callable[..., object] | str | Kind, spec: Spec | None) -> None:
     if role == "kind":
         if not isinstance(part, Kind):
             raise ConfigError("a kind of model is a jumok.Kind.", got=type(part).__name__)
         register_kind(name, part)
-        return
-    if isinstance(part, Kind) or not (callable(part) or isinstance(part, str)):
+    elif isinstance(part, Kind) or not (callable(part) or isinstance(part, str)):
         raise ConfigError(
             f"this cannot be a {role}.",
             expected='something that can be called, or "module:name"',
             got=type(part).__name__,
         )
-    parts.register(role, name, part, spec)
+    else:
+        parts.register(role, name, part, spec)
+    registered = REGISTERED.get()
+    if registered is not None:
+        registered.add((role, name))
 
 
 def load_plugin(file: Path | str) -> str:
-    """Runs a plugin, once in a process: a Python file that calls `jumok.register`.
+    """Runs a plugin, once in a process: a Python file that calls `jumok.register`. What it has
+    registered before it raises an error is forgotten.
 
     Returns:
         Its name, which is that of the file.
@@ -116,10 +113,12 @@ def load_plugin(file: Path | str) -> str:
         )
     module = module_from_spec(spec)
     sys.modules[spec.name] = module
+    before = {role: frozenset(table) for role, table in _tables().items()}
     registered: set[tuple[str, str]] = set()
     outer = REGISTERED.set(registered)
     try:
         spec.loader.exec_module(module)
+        LOADED[file.name] = Plugin(file.absolute(), digest, frozenset(registered))
     except JumokError:
         raise
     except Exception as error:
@@ -131,8 +130,16 @@ def load_plugin(file: Path | str) -> str:
         ) from error
     finally:
         REGISTERED.reset(outer)
-    LOADED[file.name] = Plugin(file.absolute(), digest, frozenset(registered))
+        if file.name not in LOADED:
+            for role, name in registered:
+                if name not in before[role]:
+                    del _tables()[role][name]
     return file.name
+
+
+def _tables() -> dict[str, dict[str, Any]]:
+    """What plugins add to, by role."""
+    return {**parts.PARTS, "kind": kinds.KINDS}
 
 
 def loaded() -> Mapping[str, Plugin]:

@@ -14,6 +14,11 @@ from typing import ClassVar, Literal
 Shapes = dict[str, tuple[int, ...]]
 Entrance = Literal["vectors", "heads", "scores"]
 
+SHARPEST = math.log(100.0)
+"""The largest sharpness of a cosine score (`attention/cosine.py`): its temperature is never below
+0.01.
+"""
+
 
 def linear(name: str, inputs: int, outputs: int, bias: bool = True) -> Shapes:
     """The tensors of a linear layer."""
@@ -129,8 +134,9 @@ class ScoreSpec(Spec):
     """A score of queries and keys.
 
     Attributes:
-        product: whether it is a product of the transformed query and key. If not, it is computed
-            from a hidden vector for each pair of them.
+        product: whether it is a product of the transformed query and key.
+        hidden: whether it is computed from a hidden vector for each pair of them. A score that is
+            neither is a number for each pair, of which nothing else is kept.
         scaled: whether the product is divided by the root of the width.
         layers: of "query" and "key", those that have a linear layer, which the heads share.
         vectors: the names of its parameters of the width of keys.
@@ -141,6 +147,7 @@ class ScoreSpec(Spec):
 
     role = "score"
     product: bool = False
+    hidden: bool = False
     scaled: bool = False
     layers: tuple[str, ...] = ()
     vectors: tuple[str, ...] = ()

@@ -19,7 +19,6 @@ from jumok.config.transformer import TransformerConfig
 from jumok.data.pairs.batches import Batch, collate, validation_batches
 from jumok.data.tokenizer import Tokenizer
 from jumok.evaluation.text import score_text
-from jumok.kernels.linear import prepare_for_inference
 from jumok.models.catalog import DataSizes, build
 from jumok.models.encoder_decoder import Transformer
 from jumok.models.memory import SequenceToSequence
@@ -122,7 +121,7 @@ class Trained:
     def translate(self, sources: Sequence[str]) -> list[str]:
         """Greedy translations, each word from those written before."""
         model = copy.deepcopy(self.model)
-        prepare_for_inference(model, torch.float32)
+        model.eval().to(torch.float32)
         translator = Translator(
             [model], self.tokenizer, max_tokens=64, target_language="ko", longest_target=100
         )

@@ -16,6 +16,7 @@ from jumok.attention.core import (
 )
 from jumok.attention.masks import AttentionMask
 from jumok.kernels.noise import DropoutMask
+from tests.kernels.twins import assert_same_gradients
 
 CPU = torch.device("cpu")
 
@@ -56,11 +57,7 @@ def test_attend_agrees_with_torch_gradients_too(path, dim, value_dim, masked):
     found = path(*inputs, allowed)
     expected = F.scaled_dot_product_attention(*inputs, attn_mask=allowed)
     torch.testing.assert_close(found, expected, atol=1e-6, rtol=0)
-    slopes = torch.arange(found.numel()).cos().view(found.shape)
-    ours = torch.autograd.grad((found * slopes).sum(), inputs)
-    theirs = torch.autograd.grad((expected * slopes).sum(), inputs)
-    for mine, other in zip(ours, theirs, strict=True):
-        torch.testing.assert_close(mine, other, atol=2e-6, rtol=0)
+    assert_same_gradients(found, expected, inputs, atol=2e-6)
 
 
 @every_path
@@ -79,17 +76,13 @@ def test_attend_adds_the_bias_to_the_scaled_scores(path):
 def test_the_scale_is_a_factor_of_the_products(dim, value_dim):
     query, key, value = tensors(5, 13, dim, value_dim)
     expected = F.scaled_dot_product_attention(query, key, value, scale=0.7)
-    slopes = torch.arange(expected.numel()).cos().view(expected.shape)
-    theirs = torch.autograd.grad((expected * slopes).sum(), (query, key, value))
     for found in (
         attend(query, key, value, scale=0.7),
         attend_with_weights(query, key, value, scale=0.7)[0],
         fused.attend(query, key, value, None, None, 0.7),
     ):
         torch.testing.assert_close(found, expected, atol=1e-6, rtol=0)
-        ours = torch.autograd.grad((found * slopes).sum(), (query, key, value))
-        for mine, other in zip(ours, theirs, strict=True):
-            torch.testing.assert_close(mine, other, atol=3e-6, rtol=0)
+        assert_same_gradients(found, expected, (query, key, value), atol=3e-6)
     with torch.no_grad():  # a step of decoding
         step = attend(query[:, :, :1], key, value, scale=0.7)
     torch.testing.assert_close(step, expected[:, :, :1], atol=1e-6, rtol=0)
@@ -123,11 +116,7 @@ def test_shared_keys_are_repeated_keys_gradients_and_dropout_too(kv_heads, mask,
     expected, _ = attend_with_weights(query, *repeated, matrix, bias, drop, 0.7)
     torch.testing.assert_close(found, expected, atol=1e-6, rtol=0)
     assert torch.equal(repeat_heads(key, 6), key[:, torch.arange(6) // (6 // kv_heads)])
-    slopes = torch.arange(found.numel()).cos().view(found.shape)
-    ours = torch.autograd.grad((found * slopes).sum(), (query, key, value))
-    theirs = torch.autograd.grad((expected * slopes).sum(), (query, key, value))
-    for mine, other in zip(ours, theirs, strict=True):
-        torch.testing.assert_close(mine, other, atol=1e-5, rtol=0)
+    assert_same_gradients(found, expected, (query, key, value), atol=1e-5)
 
 
 @every_path

@@ -12,6 +12,7 @@ from jumok.attention.multihead import MultiHeadAttention
 from jumok.attention.observe import Attention, observe
 from jumok.attention.scored import ScoredAttention
 from jumok.kernels.noise import Noise
+from tests.kernels.twins import assert_same_gradients
 from tests.parity.torch_weights import roughen
 
 
@@ -52,12 +53,7 @@ def test_heads_attend_by_cosines_gradients_too(dim, head_dim):
     expected = attention.output((scores.softmax(-1) @ value).transpose(1, 2).flatten(2))
     found, seen = attention(states, states), []
     torch.testing.assert_close(found, expected, atol=1e-5, rtol=0)
-    slopes = torch.arange(found.numel()).cos().view(found.shape)
-    inputs = states, score.sharpness
-    ours = torch.autograd.grad((found * slopes).sum(), inputs)
-    theirs = torch.autograd.grad((expected * slopes).sum(), inputs)
-    for mine, other in zip(ours, theirs, strict=True):
-        torch.testing.assert_close(mine, other, atol=5e-5, rtol=1e-4)
+    assert_same_gradients(found, expected, (states, score.sharpness), atol=5e-5, rtol=1e-4)
     with observe(attention, lambda _, heard: seen.append(heard)):
         torch.testing.assert_close(attention(states, states), expected, atol=1e-5, rtol=0)
     (heard,) = seen

@@ -19,7 +19,7 @@ from jumok.bundle.reading import TOKENIZER, read_bundle
 from jumok.data.pieces import read_pieces
 from jumok.data.tokenizer import Tokenizer
 from jumok.engine.structures import library
-from jumok.engine.wasm import VECTORS, build, engine_wasm, missing_compiler
+from jumok.engine.wasm import SIMD_FLAG, build_module, engine_wasm, missing_compiler
 from jumok.kernels.libraries.levels import machine
 from jumok.systems.translation.web import WebTranslator
 from smallworld.corpus import pairs
@@ -122,14 +122,14 @@ def test_the_page_computes_the_bits_of_the_engine(asked, tmp_path, kind, changes
 @pytest.mark.parametrize(
     "flags",
     [
-        (VECTORS, "-U__wasm_simd128__"),  # with the C library that is compiled already
+        (SIMD_FLAG, "-U__wasm_simd128__"),  # with the C library that is compiled already
         pytest.param(("-mno-simd128",), marks=pytest.mark.nightly),
     ],
     ids=["hidden", "none"],
 )
 def test_without_vectors_the_module_computes_the_same(asked, exported, tmp_path, flags):
     """The products of int8 have a readable twin, which is compiled where there are no vectors."""
-    build(tmp_path / "plain.wasm", flags=flags)
+    build_module(tmp_path / "plain.wasm", flags=flags)
     assert (tmp_path / "plain.wasm").read_bytes() != engine_wasm(), "it is the twin"
     fast = asked(exported)
     plain = asked(exported, wasm=(tmp_path / "plain.wasm").read_bytes())

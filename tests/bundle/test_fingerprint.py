@@ -15,7 +15,6 @@ from jumok.bundle.fingerprint import fingerprint_in, fingerprint_of, weights_dig
 from jumok.bundle.reading import CONFIG, WEIGHTS, read_bundle
 from jumok.bundle.weights import load_model
 from jumok.errors import BundleError
-from jumok.kernels.linear import prepare_for_inference
 
 
 def test_fingerprint_by_hand(tiny_bundle):
@@ -49,7 +48,7 @@ def test_a_model_in_memory_has_the_weights_of_its_bundle(tiny_bundle):
     model = load_model(read_bundle(tiny_bundle))
     weights, _, _ = fingerprint_in(tiny_bundle).partition("-")
     assert fingerprint_of(model) == weights
-    assert fingerprint_of(prepare_for_inference(model, torch.float32)) == weights
+    assert fingerprint_of(model.eval().to(torch.float32)) == weights
 
 
 @pytest.mark.parametrize("part", ["weights", "config"])

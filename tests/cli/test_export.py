@@ -84,6 +84,6 @@ def test_a_file_in_place_of_the_folder_is_refused(model, tmp_path):
 
 def test_without_a_compiler_nothing_is_written(model, tmp_path, monkeypatch):
     monkeypatch.setattr(wasm, "find_zig", lambda: None)
-    monkeypatch.setattr(wasm, "SHIPPED", tmp_path / "none.wasm")
+    monkeypatch.setattr(wasm, "SHIPPED_MODULE", tmp_path / "none.wasm")
     assert "pip install ziglang" in str(refused(model, "-o", tmp_path / "page.html"))
     assert list(tmp_path.iterdir()) == []

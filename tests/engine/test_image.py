@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from jumok.engine import wasm
-from jumok.engine.image import ImageOf, layout_of, places_of
+from jumok.engine.image import ImageOf, field_places, layout_of
 from jumok.engine.packing import Packed
 from jumok.engine.structures import (
     HERE,
@@ -74,7 +74,7 @@ def test_sizes_and_places_are_those_of_the_compiler(tmp_path):
         lines.append(f'_Static_assert(sizeof({name}) == {layout_of(layout)[0]}, "{name}");')
         lines += [
             f'_Static_assert(offsetof({name}, {field}) == {place}, "{name}.{field}");'
-            for field, _, place in places_of(layout)
+            for field, _, place in field_places(layout)
         ]
     source = tmp_path / "sizes.c"
     source.write_text("\n".join(lines) + "\n", "utf-8")

@@ -17,7 +17,14 @@ from jumok.engine.structures import library
 from jumok.errors import ModelError
 from jumok.models.recurrent import RecurrentModel
 from tests.engine.test_forced import LENGTHS, targets_of
-from tests.engine.test_transformer import OPTIONS, VOCABULARY, by_torch, rules_of, sources_of
+from tests.engine.test_transformer import (
+    OPTIONS,
+    VOCABULARY,
+    assert_rounded_little,
+    by_torch,
+    rules_of,
+    sources_of,
+)
 
 pytestmark = pytest.mark.skipif(library() is None, reason="needs a C compiler")
 
@@ -198,16 +205,8 @@ def test_an_answer_does_not_depend_on_what_shares_its_batch(kind, beam):
 @pytest.mark.parametrize(("kind", "apart"), [("bf16", 0.05), ("int8", 0.15)])
 @pytest.mark.parametrize("keys", [KINDS["GNMT"], KINDS["every step"]], ids=["GNMT", "every step"])
 def test_fewer_bits_change_the_probabilities_little(keys, kind, apart):
-    config, model = model_of(**keys)
-    sources = sources_of(7, 12, 19)
-    options = DecodingOptions(beam=1, maximum_length=1)
-    exact, rounded = (
-        engine_of(config, model, each).search(sources, rules_of(options, sources))
-        for each in ("fp32", kind)
-    )
-    for one, other in zip(exact, rounded, strict=True):
-        assert one.tokens == other.tokens
-        assert 0 < abs(one.log_probabilities[0] - other.log_probabilities[0]) < apart
+    made = model_of(**keys)
+    assert_rounded_little(engine_of(*made), engine_of(*made, kind), apart)
 
 
 def test_matrices_that_are_int8_already_give_the_same_answers():
@@ -231,4 +230,5 @@ def test_matrices_that_are_int8_already_give_the_same_answers():
 def test_what_the_engine_does_not_have_is_named():
     config, _ = model_of()
     assert missing(config) is None
-    assert missing(config.model_copy(update={"attention": "mine"})) == "attention = 'mine'"
+    other = config.model_copy(update={"attention": "mine"})
+    assert missing(other) == "attention = 'mine'"

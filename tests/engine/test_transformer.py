@@ -12,6 +12,7 @@ from jumok.data.pairs.batches import source_batches
 from jumok.data.tokenizer import END, START
 from jumok.decoding import DecodingOptions, decode
 from jumok.engine.blocks import missing_part
+from jumok.engine.native import NativeModel
 from jumok.engine.searching import SearchRules, Written
 from jumok.engine.structures import library
 from jumok.engine.transformer import NativeTransformer
@@ -174,14 +175,15 @@ def test_an_answer_does_not_depend_on_what_shares_its_batch(kind, parts, beam):
 
 @pytest.mark.parametrize(("kind", "apart"), [("bf16", 0.05), ("int8", 0.15)])
 def test_fewer_bits_change_the_probabilities_little(kind, apart):
-    config, model = model_of(norm="post")
+    made = model_of(norm="post")
+    assert_rounded_little(engine_of(*made), engine_of(*made, kind), apart)
+
+
+def assert_rounded_little(exact: NativeModel, rounded: NativeModel, apart: float) -> None:
     sources = sources_of(7, 12, 19)
-    options = DecodingOptions(beam=1, maximum_length=1)
-    exact, rounded = (
-        engine_of(config, model, each).search(sources, rules_of(options, sources))
-        for each in ("fp32", kind)
-    )
-    for one, other in zip(exact, rounded, strict=True):
+    rules = rules_of(DecodingOptions(beam=1, maximum_length=1), sources)
+    found = exact.search(sources, rules), rounded.search(sources, rules)
+    for one, other in zip(*found, strict=True):
         assert one.tokens == other.tokens
         assert 0 < abs(one.log_probabilities[0] - other.log_probabilities[0]) < apart
 

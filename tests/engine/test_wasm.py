@@ -9,7 +9,7 @@ from jumok.errors import ConfigError
 @pytest.fixture
 def without_zig(monkeypatch, tmp_path):
     monkeypatch.setattr(wasm, "find_zig", lambda: None)
-    monkeypatch.setattr(wasm, "SHIPPED", tmp_path / "engine.wasm")
+    monkeypatch.setattr(wasm, "SHIPPED_MODULE", tmp_path / "engine.wasm")
 
 
 def test_without_a_compiler_the_error_says_what_to_install(without_zig):
@@ -20,7 +20,7 @@ def test_without_a_compiler_the_error_says_what_to_install(without_zig):
 
 
 def test_the_module_of_a_wheel_needs_no_compiler(without_zig):
-    wasm.SHIPPED.write_bytes(b"\0asm")
+    wasm.SHIPPED_MODULE.write_bytes(b"\0asm")
     assert wasm.engine_wasm() == b"\0asm"
     assert wasm.is_built()
     assert wasm.missing_compiler() is None
@@ -30,7 +30,7 @@ def test_the_module_of_a_wheel_needs_no_compiler(without_zig):
 def test_the_module_is_compiled_once_and_imports_nothing(monkeypatch, tmp_path):
     module = wasm.engine_wasm()
     assert wasm.is_built()
-    monkeypatch.setattr(wasm, "build", lambda *_: pytest.fail("it is built already"))
+    monkeypatch.setattr(wasm, "build_module", lambda *_: pytest.fail("it is built already"))
     assert wasm.engine_wasm() == module
     assert module[:8] == b"\0asm\1\0\0\0"
     assert 2 not in sections(module), "an import section"
@@ -40,7 +40,7 @@ def test_the_module_is_compiled_once_and_imports_nothing(monkeypatch, tmp_path):
 @pytest.mark.skipif(wasm.find_zig() is None, reason="needs zig")
 def test_what_the_compiler_says_is_passed_on(tmp_path):
     with pytest.raises(ConfigError, match="could not be compiled to WebAssembly"):
-        wasm.build(tmp_path / "engine.wasm", ("-not-an-option",))
+        wasm.build_module(tmp_path / "engine.wasm", ("-not-an-option",))
     assert list(tmp_path.iterdir()) == []
 
 

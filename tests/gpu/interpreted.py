@@ -14,7 +14,7 @@ from jumok.attention import fused
 from jumok.attention.core import attend_with_weights, repeat_heads
 from jumok.attention.masks import AttentionMask, Documents
 from jumok.kernels.card import loss, norm, serving
-from jumok.kernels.card.dropout import dropout
+from jumok.kernels.card.dropout import dropout_on_card
 from jumok.kernels.cross_entropy import NO_TARGET, _row_losses
 from jumok.kernels.noise import DropoutMask
 from jumok.kernels.residual import add_norm_plainly
@@ -73,7 +73,7 @@ def masks() -> None:
                 twin = gradients(of_mask(DropoutMask(0.3, seed).apply_plainly), states)
                 for given in (seed, torch.tensor(seed)):
                     mask = DropoutMask(0.3, given)
-                    found = gradients(of_mask(partial(dropout, mask=mask)), states)
+                    found = gradients(of_mask(partial(dropout_on_card, mask=mask)), states)
                     for one, other in zip(found, twin, strict=True):
                         assert torch.equal(one == 0, other == 0), (shape, seed)
                     close(found, twin, ("dropout", shape, seed))
@@ -108,7 +108,7 @@ def one_norm(
     def fast(stream: torch.Tensor, update: torch.Tensor, *own: torch.Tensor) -> Some:
         bias = own[1] if len(own) > 1 else None
         assert module.eps is not None
-        found = norm.add_norm(stream, update, own[0], bias, module.eps, mask)
+        found = norm.add_norm_on_card(stream, update, own[0], bias, module.eps, mask)
         return found if whole else found[1:]
 
     def slow(stream: torch.Tensor, update: torch.Tensor, *own: torch.Tensor) -> Some:
@@ -128,8 +128,8 @@ def one_norm(
         held = DropoutMask(0.3, torch.tensor(seed))
         bias = parameters[1] if len(parameters) > 1 else None
         assert module.eps is not None
-        by_number = norm.add_norm(*states, parameters[0], bias, module.eps, mask)
-        by_memory = norm.add_norm(*states, parameters[0], bias, module.eps, held)
+        by_number = norm.add_norm_on_card(*states, parameters[0], bias, module.eps, mask)
+        by_memory = norm.add_norm_on_card(*states, parameters[0], bias, module.eps, held)
         assert all(map(torch.equal, by_number, by_memory)), name
 
 
@@ -148,7 +148,7 @@ def losses() -> None:
     for wrong in (-1, 7):
         found = loss.row_losses(torch.randn(2, 7), torch.tensor([3, wrong]), 0.1)
         assert found[0].isnan(), wrong
-    assert loss.NONE == NO_TARGET
+    assert loss.IGNORED == NO_TARGET
     print("losses")
 
 

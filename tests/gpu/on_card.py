@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import torch
 
-from jumok.kernels.card.dropout import dropout
+from jumok.kernels.card.dropout import dropout_on_card
 from jumok.kernels.noise import DropoutMask
 from jumok.training.learner import Learner
 from tests.gpu.cases import DECODED, Case, learner_of, model_of, training
@@ -37,7 +37,7 @@ def masks() -> dict[str, object]:
     for seed in (5, 0xF1234567):
         twin = DropoutMask(0.3, seed).apply_plainly(states)
         for given in (seed, torch.tensor(seed, device=CARD)):
-            alike.append(torch.equal(dropout(states, DropoutMask(0.3, given)), twin))
+            alike.append(torch.equal(dropout_on_card(states, DropoutMask(0.3, given)), twin))
     return {"alike": alike}
 
 

@@ -139,12 +139,10 @@ def test_a_model_that_translates_has_slopes_as_it_was_stored_has(tiny_bundle):
 
 
 def test_an_rnn_that_translates_has_slopes_too():
-    from jumok.kernels.linear import prepare_for_inference
-
     torch.manual_seed(5)
     model = RecurrentModel(RecurrentConfig(dim=16, embedding=16, cell="gru"), 31).eval()
     expected = gradients(written_from(model, SOURCE, TARGET, WRITTEN))
-    prepare_for_inference(model, torch.float32)
+    model.eval().to(torch.float32)
     with torch.inference_mode():
         found = gradients(written_from(model, SOURCE, TARGET, WRITTEN))
     for axis, slope in found.items():

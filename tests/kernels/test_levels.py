@@ -6,6 +6,7 @@ import platform
 import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from jumok.errors import ConfigError
 from jumok.kernels import native, texts
 from jumok.kernels.libraries import building, levels
 from jumok.kernels.libraries.building import features, loaded
-from jumok.kernels.libraries.compiler import compiled, compilers, digest_of
+from jumok.kernels.libraries.compiler import compiled, compilers, library_digest
 from jumok.kernels.libraries.levels import FEATURES, LEVELS, machine, permitted
 
 ROOT = Path(__file__).parents[2]
@@ -57,7 +58,10 @@ def test_a_processor_runs_the_levels_whose_needs_it_has():
     assert names(permitted(V3 - {"fma"}, None, "x86_64")) == ["v2"]
     assert names(permitted(FEATURES, None, "x86_64"))[0] == "v4-vnni"
     assert names(permitted(set(), None, "aarch64")) == ["arm"]
-    assert names(permitted({"dotprod", "i8mm", "bf16"}, None, "aarch64")) == ["arm-dot", "arm"]
+    assert names(permitted({"dotprod", "i8mm", "bf16"}, None, "aarch64")) == [
+        "arm-dot",
+        "arm",
+    ]
     assert permitted(set(), None, "riscv64") == []
     assert names(permitted(FEATURES, "v3", "x86_64")) == ["v3"]
 
@@ -116,7 +120,7 @@ def shipped(folder: Path, system: str | None = None) -> Path:
 
 
 def listed(folder: Path, system: str | None = None) -> None:
-    digests = {file.name: digest_of(file) for file in folder.glob("*.so")}
+    digests = {file.name: library_digest(file) for file in folder.glob("*.so")}
     contents = {"system": system or levels.system(), "libraries": digests}
     (folder / levels.CONTENTS).write_text(json.dumps(contents), "utf-8")
 
@@ -170,6 +174,10 @@ def cut(file: Path) -> None:
     file.write_bytes(file.read_bytes()[:1000])
 
 
+def written(contents: str, file: Path) -> None:
+    (file.parent / levels.CONTENTS).write_text(contents, "utf-8")
+
+
 def of_another_processor(file: Path) -> None:
     """Bytes 18 and 19 of an ELF file are its machine: 183 is aarch64, 62 x86-64."""
     content = bytearray(file.read_bytes())
@@ -187,8 +195,12 @@ def of_another_processor(file: Path) -> None:
         (Path.unlink, "cannot be loaded"),
         (of_another_processor, "cannot be loaded"),
         (lambda file: listed(file.parent, "macos-aarch64"), "are for macos-aarch64, and this is"),
-        (lambda file: (file.parent / levels.CONTENTS).write_text("{"), "libraries.json is damaged"),
-        (lambda file: (file.parent / levels.CONTENTS).write_text("[]"), "libraries.json is dama"),
+        (partial(written, "{"), "libraries.json is damaged"),
+        (partial(written, "[]"), "libraries.json is damaged"),
+        (
+            partial(written, json.dumps({"system": levels.system(), "libraries": 5})),
+            "libraries.json is damaged",
+        ),
         (lambda file: (file.parent / levels.CONTENTS).unlink(), "no shipped libraries"),
     ],
 )

@@ -37,7 +37,7 @@ def test_a_layer_and_its_gradients_are_those_of_its_twin(shape, bent):
     states = torch.randn(shape).requires_grad_()
     weight, bias = parameters(4, 5)
     slope = torch.randn(*shape[:-1], 4)
-    found = training_linear.linear(states, weight, bias, bent=bent)
+    found = training_linear.trained_linear(states, weight, bias, bent=bent)
     twin = F.linear(states, weight, bias)
     twin = twin.relu() if bent else twin
     torch.testing.assert_close(found, twin)
@@ -54,7 +54,7 @@ def test_layers_that_read_the_same_states_and_their_gradients_are_those_of_their
     torch.manual_seed(1)
     states = torch.randn(2, 3, 5).requires_grad_()
     pairs = [parameters(4, 5), parameters(6, 5), parameters(4, 5)]
-    found = training_linear.linears(states, [(weight, bias) for weight, bias in pairs])
+    found = training_linear.trained_linears(states, [(weight, bias) for weight, bias in pairs])
     twins = [F.linear(states, weight, bias) for weight, bias in pairs]
     slopes = [torch.randn_like(each) for each in twins]
     inputs = [states, *(each for pair in pairs for each in pair)]
@@ -73,17 +73,17 @@ def test_gradients_are_added_up_in_place_only_where_that_was_asked_for(monkeypat
     torch.manual_seed(1)
     states = torch.randn(7, 5)
     weight, bias = parameters(4, 5)
-    first = training_linear.linear(states, weight, bias)
+    first = training_linear.trained_linear(states, weight, bias)
     first.sum().backward()  # there is no gradient to add to yet
     assert weight.grad is not None
     once, places = weight.grad.clone(), (weight.grad.data_ptr(), bias.grad.data_ptr())
     with gradients_added_up():
-        found = training_linear.linear(states, weight, bias).sum()
+        found = training_linear.trained_linear(states, weight, bias).sum()
     found.backward()
     torch.testing.assert_close(weight.grad, 2 * once)
     torch.testing.assert_close(bias.grad, torch.full((4,), 14.0))
     assert places == (weight.grad.data_ptr(), bias.grad.data_ptr())
-    torch.autograd.grad(training_linear.linear(states, weight, bias).sum(), weight)
+    torch.autograd.grad(training_linear.trained_linear(states, weight, bias).sum(), weight)
     torch.testing.assert_close(weight.grad, 2 * once)
 
 
@@ -94,7 +94,7 @@ def test_a_hook_of_a_parameter_gets_its_gradient(monkeypatch):
     heard: list[torch.Tensor] = []
     weight.register_post_accumulate_grad_hook(lambda each: heard.append(each.grad.clone()))
     with gradients_added_up():
-        training_linear.linear(torch.ones(7, 5), weight, bias).sum().backward()
+        training_linear.trained_linear(torch.ones(7, 5), weight, bias).sum().backward()
     assert torch.equal(heard[0], torch.full((4, 5), 7.0))
 
 
@@ -106,7 +106,7 @@ def test_of_a_weight_and_a_bias_one_may_be_frozen(frozen, dtype, monkeypatch):
     both[frozen].grad, learns = torch.zeros_like(both[frozen]), both[1 - frozen].requires_grad_()
     learns.grad = torch.zeros_like(learns)
     with gradients_added_up():
-        training_linear.linear(torch.ones(7, 5, dtype=dtype), *both).sum().backward()
+        training_linear.trained_linear(torch.ones(7, 5, dtype=dtype), *both).sum().backward()
     assert torch.equal(learns.grad, torch.full_like(learns, 7.0))
     assert not both[frozen].grad.any()
 

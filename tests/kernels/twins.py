@@ -39,3 +39,24 @@ def assert_twins(
         assert mine.dtype == dtype
         limit = TOLERANCE[dtype] * max(float(other.abs().max()), 1e-3)
         torch.testing.assert_close(mine.float(), other, atol=limit, rtol=0)
+
+
+def assert_same_gradients(
+    found: Tensor,
+    expected: Tensor,
+    inputs: Sequence[Tensor],
+    others: Sequence[Tensor] | None = None,
+    *,
+    atol: float,
+    rtol: float = 0.0,
+) -> None:
+    """Of a sum of each in which no two weights agree.
+
+    Args:
+        others: what `expected` was computed from; None: the same inputs.
+    """
+    slopes = torch.arange(found.numel()).cos().view(found.shape)
+    ours = torch.autograd.grad((found * slopes).sum(), inputs, retain_graph=True)
+    theirs = torch.autograd.grad((expected * slopes).sum(), others or inputs, retain_graph=True)
+    for mine, other in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(mine, other, atol=atol, rtol=rtol)

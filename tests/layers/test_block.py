@@ -7,6 +7,7 @@ from torch import nn
 from jumok.attention.masks import AttentionMask, mask_of_keys
 from jumok.layers.block import Block
 from jumok.layers.residual import PostNorm, PreNorm
+from tests.kernels.twins import assert_same_gradients
 from tests.layers.parts import block, torch_layer
 from tests.parity.torch_weights import copy_block, roughen
 
@@ -45,11 +46,7 @@ def put_norms(ours: Block, norms: list[nn.LayerNorm], norm: type[PreNorm]) -> nn
 
 def assert_same(ours: torch.Tensor, theirs: torch.Tensor, inputs: list[torch.Tensor]) -> None:
     torch.testing.assert_close(ours, theirs, atol=1e-5, rtol=0)
-    slopes = torch.arange(ours.numel()).cos().view(ours.shape)
-    mine = torch.autograd.grad((ours * slopes).sum(), inputs)
-    others = torch.autograd.grad((theirs * slopes).sum(), inputs)
-    for my, other in zip(mine, others, strict=True):
-        torch.testing.assert_close(my, other, atol=2e-5, rtol=0)
+    assert_same_gradients(ours, theirs, inputs, atol=2e-5)
 
 
 @every_block

@@ -6,7 +6,7 @@ from torch import nn
 
 from jumok.kernels.noise import Noise
 from jumok.layers.dropout import Dropout
-from jumok.layers.recurrent import CELLS, Cell, CellStack, RecurrentLayer, turn
+from jumok.layers.recurrent import CELLS, Cell, CellStack, RecurrentLayer, reversed_rows
 
 THEIRS = {"rnn": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}
 INNER, DIM, BATCH, LENGTH = 5, 7, 3, 11
@@ -93,9 +93,9 @@ def test_lstm_forgets_little_at_first():
 def test_a_row_is_turned_around_within_its_length():
     states = torch.tensor([[1.0, 2, 3, 4], [5, 6, 7, 0]])[..., None]
     allowed = torch.tensor([[1, 1, 1, 1], [1, 1, 1, 0]]) > 0
-    assert turn(states, allowed)[..., 0].tolist() == [[4, 3, 2, 1], [7, 6, 5, 0]]
-    assert torch.equal(turn(turn(states, allowed), allowed), states)
-    assert torch.equal(turn(states[:1], None), turn(states[:1], allowed[:1]))
+    assert reversed_rows(states, allowed)[..., 0].tolist() == [[4, 3, 2, 1], [7, 6, 5, 0]]
+    assert torch.equal(reversed_rows(reversed_rows(states, allowed), allowed), states)
+    assert torch.equal(reversed_rows(states[:1], None), reversed_rows(states[:1], allowed[:1]))
 
 
 @every_cell

@@ -57,7 +57,7 @@ LOOKERS = (
 ENGLISH = [
     # Words for the field's words.
     Rule(r"\b[Pp]ieces?\b(?!:)", "token (of text), subword (of a vocabulary)", not_in=(LEXICONS,)),
-    Rule(r"\b[Ss]lopes?\b", "gradient", not_in=("src/jumok/positions/alibi.py",)),
+    Rule(r"\b[Ss]lopes?\b", "gradient", not_in=("src/jumok/positions/",)),
     Rule(r"\b[Aa] bend\b|\bbends? between\b", "nonlinearity"),
     Rule(
         rf"\b(?i:{LOOKERS}) (?:(?:has|have|had|is|are|was|were|may|can|could|would|mostly|often"

@@ -4,77 +4,19 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from jumok.attention.observe import observe
-from jumok.config import CaptionerConfig
-from jumok.decoding import DecodingOptions, decode
-from jumok.decoding.score import score_pairs
 from jumok.models.captioner import CaptionerModel
-from tests.parity.torch_weights import roughen
+from tests.models import sequences
+from tests.models.sequences import CAPTIONERS, CNN, assert_close
 
-VOCABULARY = 31
-TARGET = torch.tensor([[2, 21, 22, 23, 24], [2, 25, 26, 27, 28], [2, 29, 30, 19, 20]])
-CNN = {"kind": "cnn", "size": 8, "patch": 1, "channels": [8, 16], "blocks": 1, "dropout": 0.5}
-GIVEN = {"kind": "given", "rows": 3, "columns": 5, "dim": 7}
-STACK = {
-    "kind": "transformer",
-    "dim": 12,
-    "heads": 3,
-    "feedforward": 29,
-    "layers": 2,
-    "dropout": 0.5,
-}
-RNN = {"kind": "rnn", "cell": "lstm", "dim": 12, "embedding": 7, "layers": 2, "dropout": 0.5}
-READER = {"layers": 2, "heads": 2, "feedforward": 17, "dropout": 0.5}
-VARIANTS = {
-    "pixels": {"encoder": CNN},
-    "features": {"encoder": GIVEN},
-    "cells that look": {"encoder": CNN, "reader": READER},
-    "rnn over cells that look": {"encoder": GIVEN, "decoder": RNN, "reader": READER},
-    "one vector": {"encoder": CNN, "memory": "one"},
-    "one vector of features": {"encoder": GIVEN, "memory": "one"},
-    "rnn": {"encoder": GIVEN, "decoder": RNN},
-    "rnn without a gate": {"encoder": GIVEN, "decoder": {**RNN, "gate": False, "cell": "rnn"}},
-    "rnn of one vector": {"encoder": GIVEN, "memory": "one", "decoder": {**RNN, "cell": "gru"}},
-}
-every_variant = pytest.mark.parametrize("variant", VARIANTS)
+every_variant = pytest.mark.parametrize("variant", CAPTIONERS)
 
 
 def build(variant: str) -> CaptionerModel:
-    """A rough model in evaluation mode; dropout is set, and must not show."""
-    torch.manual_seed(1)
-    config = CaptionerConfig.model_validate({"decoder": STACK, **VARIANTS[variant]})
-    return roughen(CaptionerModel(config, VOCABULARY)).eval()
+    return sequences.build(f"captioner {variant}")
 
 
 def pictures(variant: str, count: int = 3) -> torch.Tensor:
-    torch.manual_seed(2)
-    if VARIANTS[variant]["encoder"] is GIVEN:
-        return torch.randn(count, 15, 7)
-    return torch.randint(256, (count, 3, 8, 8), dtype=torch.uint8)
-
-
-def assert_close(found: torch.Tensor, expected: torch.Tensor) -> None:
-    torch.testing.assert_close(found, expected, atol=1e-5, rtol=0)
-
-
-@every_variant
-def test_steps_give_the_logits_of_forward(variant):
-    with torch.inference_mode():
-        model = build(variant)
-        memory = model.encode(pictures(variant))
-        expected = model.decoder(memory, TARGET)
-        state = model.decoder.start(memory)
-        for t in range(5):
-            logits, state = model.decoder.step(TARGET[:, t], state)
-            assert_close(logits, expected[:, t])
-
-
-@every_variant
-def test_a_picture_is_described_alone_as_among_others(variant):
-    model, batch = build(variant), pictures(variant)
-    together = model.decoder(model.encode(batch), TARGET)
-    alone = model.decoder(model.encode(batch[1:2]), TARGET[1:2])
-    assert_close(alone[0], together[1])
+    return sequences.sources(f"captioner {variant}")[0][:count]
 
 
 @every_variant
@@ -82,8 +24,9 @@ def test_the_memory_has_a_state_for_every_cell_of_the_grid(variant):
     model = build(variant)
     rows, columns = model.grid
     assert model.encode(pictures(variant)).states.shape == (3, rows * columns, 12)
-    of_encoder = (4, 4) if VARIANTS[variant]["encoder"] is CNN else (3, 5)
+    of_encoder = (4, 4) if CAPTIONERS[variant]["encoder"] is CNN else (3, 5)
     assert model.grid == ((1, 1) if "one" in variant else of_encoder)
+    assert bool(model.cross_sites) == ("one" not in variant)
 
 
 def test_cells_know_of_others_only_where_they_look_at_one_another():
@@ -94,14 +37,6 @@ def test_cells_know_of_others_only_where_they_look_at_one_another():
         model = build(variant)
         change = model.encode(other).states - model.encode(cells).states
         assert int((change.abs().amax(dim=2) > 1e-4).sum()) == moved
-
-
-@every_variant
-def test_what_is_written_depends_on_the_picture(variant):
-    model, batch = build(variant), pictures(variant)
-    memory = model.encode(batch)
-    logits = model.decoder(memory, TARGET[:1].expand(3, 5))
-    assert not torch.allclose(logits[0], logits[1], atol=1e-3)
 
 
 def test_cells_stand_row_by_row():
@@ -134,29 +69,6 @@ def test_one_vector_is_an_mlp_over_all_cells():
     assert_close(model.encode(features).states[:, 0], expected)
 
 
-@every_variant
-def test_the_looks_are_the_attentions_over_the_memory(variant):
-    model = build(variant)
-    memory = model.encode(pictures(variant))
-    sites: dict[str, torch.Size] = {}
-    with observe(model, lambda site, seen: sites.update({site: seen.weights.shape})):
-        model.decoder.hidden(memory, TARGET)
-    assert set(model.cross_sites) <= set(sites)
-    for site in model.cross_sites:
-        assert sites[site][-1] == model.grid[0] * model.grid[1]
-    assert bool(model.cross_sites) == ("one" not in variant)
-
-
-def test_dropout_masks_come_from_the_models_noise():
-    model = build("pixels").train()
-    logits = []
-    for key in (1, 1, 2):
-        model.noise.rekey(key)
-        logits.append(model.decoder(model.encode(pictures("pixels")), TARGET))
-    assert torch.equal(logits[0], logits[1])
-    assert not torch.equal(logits[0], logits[2])
-
-
 def test_bytes_are_computed_with_in_the_weights_number_format():
     model = build("pixels").to(torch.bfloat16)
     assert model.encode(pictures("pixels")).states.dtype == torch.bfloat16
@@ -174,68 +86,3 @@ def test_the_gate_scales_what_is_found_by_what_the_state_says():
     looked, _ = model.decoder.attend(state.seen, state)
     assert_close(looked, beta[:, None] * found[:, 0])
     assert bool(((beta > 0) & (beta < 1)).all())
-
-
-BEAM = DecodingOptions(beam=4, nbest=3, maximum_length=9)
-
-
-@every_variant
-def test_reordered_steps_are_those_of_the_reordered_pictures(variant):
-    """Rows repeat, change places and leave, as in a beam; a twin recomputes all from the start."""
-    with torch.inference_mode():
-        model = build(variant)
-        memory = model.encode(pictures(variant))
-        state = model.decoder.start(memory)
-        written, kept = TARGET[:, :0], memory
-        moves = [[0, 1, 2], [2, 0, 0, 1, 2], [1, 0, 2, 3, 4], [4, 3, 3, 1], [2]]
-        for t, move in enumerate(moves):
-            rows = torch.tensor(move)
-            state = model.decoder.reorder(state, rows)
-            following = torch.arange(len(move)) * 7 % 23 + 4 + t  # a word of its own for every row
-            written, kept = torch.cat([written[rows], following[:, None]], 1), kept.select(rows)
-            logits, state = model.decoder.step(written[:, -1], state)
-            assert_close(logits, model.decoder(kept, written)[:, -1])
-
-
-@every_variant
-def test_a_batch_is_decoded_as_its_pictures_are(variant):
-    with torch.inference_mode():
-        model, batch = build(variant), pictures(variant)
-        together = decode(model.decoder, model.encode(batch), BEAM)
-        for row in range(3):
-            (single,) = decode(model.decoder, model.encode(batch[row : row + 1]), BEAM)
-            assert [one.tokens for one in together[row]] == [one.tokens for one in single]
-
-
-@every_variant
-def test_hypotheses_come_best_first_with_the_scores_of_forced_decoding(variant):
-    with torch.inference_mode():
-        model = build(variant)
-        memory = model.encode(pictures(variant))
-        for row, found in enumerate(decode(model.decoder, memory, BEAM)):
-            ranks = [(one.finished, one.score) for one in found]  # those that were cut come last
-            assert ranks == sorted(ranks, reverse=True)
-            rows = torch.full((len(found),), row)
-            forced = score_pairs(model.decoder, memory.select(rows), [one.tokens for one in found])
-            for one, given in zip(found, forced, strict=True):
-                count = len(one.token_log_probabilities)
-                assert one.token_log_probabilities == pytest.approx(
-                    given.token_log_probabilities[:count], abs=1e-4
-                )
-
-
-@every_variant
-def test_a_beam_of_one_is_greedy(variant):
-    with torch.inference_mode():
-        model = build(variant)
-        memory = model.encode(pictures(variant))
-        for (best,), row in zip(
-            decode(model.decoder, memory, DecodingOptions(beam=1, maximum_length=9)),
-            range(3),
-            strict=True,
-        ):
-            tokens = torch.tensor([[2, *best.tokens]])
-            logits = model.decoder(memory.select(torch.tensor([row])), tokens)[0].clone()
-            logits[:, [0, 2]] = -torch.inf  # PAD and START are never written
-            written = [*best.tokens, *([3] if best.finished else [])]
-            assert logits.argmax(1).tolist()[: len(written)] == written

@@ -7,6 +7,7 @@ from jumok.attention.masks import Documents
 from jumok.config.causal import CausalConfig
 from jumok.models.causal import CausalLanguageModel
 from jumok.models.memory import Decoder, PrefillDecoder, TrainableDecoder
+from tests.models.sequences import assert_close
 from tests.parity.torch_weights import roughen
 
 VOCABULARY = 31
@@ -27,21 +28,11 @@ every_variant = pytest.mark.parametrize("variant", VARIANTS)
 pytestmark = pytest.mark.usefixtures("inference")
 
 
-@pytest.fixture
-def inference():
-    with torch.inference_mode():
-        yield
-
-
 def build(variant: str) -> CausalLanguageModel:
     torch.manual_seed(1)
     dropped = dict.fromkeys(("dropout", "attention_dropout", "word_dropout"), 0.5)
     config = CausalConfig.model_validate({**SIZES, **dropped, **VARIANTS[variant]})
     return roughen(CausalLanguageModel(config, VOCABULARY)).eval()
-
-
-def assert_close(found: torch.Tensor, expected: torch.Tensor) -> None:
-    torch.testing.assert_close(found, expected, atol=1e-5, rtol=0)
 
 
 def logits(model: CausalLanguageModel, tokens: torch.Tensor) -> torch.Tensor:

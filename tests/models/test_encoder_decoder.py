@@ -5,24 +5,10 @@ import torch
 
 from jumok.models.encoder_decoder import Transformer
 from jumok.models.memory import Memory
+from tests.models.sequences import SOURCE, TARGET, assert_close
 from tests.models.variants import VARIANTS, VOCABULARY, build
 
-SOURCE = torch.tensor(
-    [[5, 6, 7, 8, 9, 10, 3], [11, 12, 13, 3, 0, 0, 0], [14, 15, 16, 17, 18, 3, 0]]
-)
-TARGET = torch.tensor([[2, 21, 22, 23, 24], [2, 25, 26, 27, 28], [2, 29, 30, 19, 20]])
-
 pytestmark = pytest.mark.usefixtures("inference")
-
-
-@pytest.fixture
-def inference():
-    with torch.inference_mode():
-        yield
-
-
-def assert_close(found: torch.Tensor, expected: torch.Tensor) -> None:
-    torch.testing.assert_close(found, expected, atol=1e-5, rtol=0)
 
 
 @pytest.mark.parametrize(
@@ -73,3 +59,14 @@ def test_memory_of_one_vector_is_read_by_every_query():
 
 def test_every_variant_is_built_by_the_catalog():
     assert all(isinstance(build(variant), Transformer) for variant in VARIANTS)
+
+
+def test_select_repeats_drops_and_moves_rows():
+    memory = Memory(
+        torch.arange(2.0 * 3 * 5).view(2, 3, 5), torch.tensor([[1, 1, 1], [1, 0, 0]]) > 0
+    )
+    rows = torch.tensor([1, 0, 1])
+    selected = memory.select(rows)
+    assert torch.equal(selected.states, memory.states[rows])
+    assert selected.allowed.sum(1).tolist() == [1, 3, 1]
+    assert Memory(memory.states).select(rows).allowed is None

@@ -1,11 +1,13 @@
-"""The tensors of a Transformer or a language model by its config are those of the built model."""
+"""The tensors of a model by its config are those of the built model."""
 
 import pytest
 
 from jumok.config import TransformerConfig
 from jumok.config.causal import CausalConfig
+from jumok.config.recurrent import RecurrentConfig
+from jumok.config.section import ModelSection
 from jumok.models.catalog import DataSizes, build
-from jumok.models.tensors import Tensors, causal_tensors_of, tensors_of
+from jumok.models.tensors import Tensors, causal_tensors_of, recurrent_tensors, tensors_of
 from jumok.parts import PARTS, PartEntry
 
 VARIANTS = [
@@ -49,7 +51,28 @@ def test_those_of_a_language_model_too(keys, tied):
     check(config, causal_tensors_of(config, 31))
 
 
-def check(config: TransformerConfig | CausalConfig, found: Tensors | None) -> None:
+RECURRENT = [
+    {},
+    {"gate": True, "cell": "rnn", "tied": "target"},
+    {"coverage": True, "cell": "lstm", "decoder_layers": 2},
+    {"order": "luong", "attention": "bilinear", "encoder_layers": 2, "tied": "none"},
+    {"order": "luong", "attention": "dot", "bidirectional": False},
+    {"order": "luong", "input_feeding": True, "decoder_layers": 2},
+    {"order": "gnmt", "decoder_layers": 3, "encoder_layers": 2, "cell": "lstm"},
+    {"attention": "cosine"},
+    {"attention": "scaled-dot", "context": "every-step"},
+    {"attention": "none", "order": "luong", "cell": "lstm"},
+    {"attention": "none", "context": "every-step", "decoder_layers": 2},
+]
+
+
+@pytest.mark.parametrize("keys", RECURRENT, ids=str)
+def test_those_of_an_rnn_too(keys):
+    config = RecurrentConfig(dim=18, embedding=7, **keys)
+    check(config, recurrent_tensors(config, 31))
+
+
+def check(config: ModelSection, found: Tensors | None) -> None:
     state = build(config, DataSizes(vocabulary=31)).state_dict()
     assert found is not None
     assert found.shapes == {name: tuple(tensor.shape) for name, tensor in state.items()}

@@ -16,7 +16,6 @@ from transformers import (
 
 from jumok.config.causal import CausalConfig
 from jumok.decoding import DecodingOptions, decode
-from jumok.kernels.linear import prepare_for_inference
 from jumok.models.causal import CausalLanguageModel
 from tests.parity.torch_weights import residuals, roughen
 
@@ -153,7 +152,7 @@ def test_logits_are_those_of_hugging_face(family, dim, head_dim, kv_heads):
 @torch.inference_mode()
 def test_greedy_text_with_the_cache_is_that_of_hugging_face(family, dim, head_dim, kv_heads):
     theirs = family(dim, head_dim, kv_heads)
-    model = prepare_for_inference(ours_from(theirs, dim, head_dim, kv_heads), torch.float32)
+    model = ours_from(theirs, dim, head_dim, kv_heads)
     prompt = [7, 11, 13]
     options = DecodingOptions(beam=1, maximum_length=CONTEXT - 2)
     found = decode(model.decoder, model.nothing(), options, [prompt])[0][0]

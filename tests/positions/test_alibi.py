@@ -3,7 +3,8 @@
 import pytest
 import torch
 
-from jumok.positions.alibi import AlibiPositions, slopes
+from jumok.positions.alibi import AlibiPositions
+from jumok.positions.tables import slopes
 
 
 def test_slopes_are_the_papers():

@@ -1,4 +1,4 @@
-"""Keys and values of the positions so far, so that a step computes only its own."""
+"""What attention keeps of the positions so far, so that a step computes only its own."""
 
 from jumok.shapes import Float, Int, Tensor
 
@@ -34,6 +34,28 @@ class KeyValueCache:
         if self._key is not None and self._value is not None:
             self._key = _reordered(self._key, rows, self.length)
             self._value = _reordered(self._value, rows, self.length)
+
+
+class LinearState:
+    """The state of linear attention, whose size does not grow: the sums S and z over all positions.
+
+    Attributes:
+        kept: all keys and values, as long as every position is observed; otherwise None.
+    """
+
+    def __init__(self) -> None:
+        self.length = 0
+        self.products: Float[Tensor, "batch kv_heads dim value_dim"] | None = None
+        self.features: Float[Tensor, "batch kv_heads dim"] | None = None
+        self.kept: KeyValueCache | None = None
+
+    def reorder(self, rows: Int[Tensor, " rows"]) -> None:
+        """Replaces row i by the old row rows[i]."""
+        if self.products is not None and self.features is not None:
+            self.products = self.products.index_select(0, rows)
+            self.features = self.features.index_select(0, rows)
+        if self.kept is not None:
+            self.kept.reorder(rows)
 
 
 def _by_rows(

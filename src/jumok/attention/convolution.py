@@ -3,8 +3,7 @@
     q, k, v = 1x1 convolutions of x,  each pixel a vector
     y = x + gate * conv_1x1([attend(q_1, k_1, v_1) ... attend(q_h, k_h, v_h)])
 
-A convolution sees its neighbourhood; here every pixel attends to every other one. The gate starts
-at 0, so that a network begins as one without this block and learns how much to use it.
+The gate starts at 0, so that a network begins as one without this block.
 
 Source: Zhang et al. 2019, "Self-Attention Generative Adversarial Networks", section 3;
 lecture 004, last figure.
@@ -30,13 +29,8 @@ class PixelAttention(Observable):
         residual_gate: the factor of the attention's output before it is added to the features; (1).
 
     Args:
-        channels: of the feature map at input and output.
-        heads: the number of heads.
         head_dim: width of one head's query and key.
         value_dim: width of one head's value.
-        noise: where dropout masks come from.
-        dropout: share of the weights dropped while training.
-        role: its place in the model (`Observable.role`).
     """
 
     def __init__(
@@ -71,15 +65,15 @@ class PixelAttention(Observable):
         drop = self.noise.mask(self.dropout) if self.training and self.dropout else None
         scale = query.shape[-1] ** -0.5
         if self.observers or self.edit is not None:
-            found, weights = attend_with_weights(query, key, value, drop=drop, scale=scale)
+            outputs, weights = attend_with_weights(query, key, value, drop=drop, scale=scale)
             if self.edit is not None:
                 weights = self.edited(weights)
-                found = weights @ value
+                outputs = weights @ value
             for observer in self.observers:
                 observer(Attention(query, key, value, weights, "convolution", scale))
         else:
-            found = attend(query, key, value, drop=drop, scale=scale)
-        grid = self.gated(found).transpose(2, 3).flatten(1, 2).unflatten(2, features.shape[2:])
+            outputs = attend(query, key, value, drop=drop, scale=scale)
+        grid = self.gated(outputs).transpose(2, 3).flatten(1, 2).unflatten(2, features.shape[2:])
         return features + self.residual_gate * self.output(grid)
 
     def _pixels(

@@ -46,9 +46,9 @@ def attend(
         key, value, allowed = key[:, :, first:], value[:, :, first:], allowed.after(first, queries)
         bias = None if bias is None else bias[..., first:]
     if query.device.type != "cpu":
-        found = fused.in_sentences(query, key, value, allowed, bias, drop, scale)
-        if found is not None:
-            return found
+        outputs = fused.in_sentences(query, key, value, allowed, bias, drop, scale)
+        if outputs is not None:
+            return outputs
         if drop is None:
             return fused.attend(query, key, value, allowed, bias, scale)
     if key.shape[1] != query.shape[1]:
@@ -103,19 +103,27 @@ def attend_by_scores(
     """
     if bias is not None:
         scores = scores + bias.to(scores.dtype)
-    if allowed is not None:
-        scores = scores.masked_fill(~allowed, -math.inf)
     if sink is not None:
+        if allowed is not None:
+            scores = scores.masked_fill(~allowed, -math.inf)
         column = sink.to(scores.dtype)[:, None, None].expand(*scores.shape[:-1], 1)
         wide = torch.cat((column, scores), dim=-1).softmax(dim=-1).to(value.dtype)
         kept = wide if drop is None else drop.apply(wide)
         return kept[..., 1:] @ value, wide[..., 1:]
-    weights = scores.softmax(dim=-1).to(value.dtype)
-    if allowed is not None:
-        # softmax of a row of -inf is NaN; such a query attends to nothing
-        weights = weights.masked_fill(~allowed, 0.0)
+    weights = softmax_of_allowed(scores, allowed).to(value.dtype)
     kept = weights if drop is None else drop.apply(weights)
     return kept @ value, weights
+
+
+def softmax_of_allowed(
+    scores: Float[Tensor, "*axes query key"], allowed: Bool[Tensor, "*#axes #query key"] | None
+) -> Float[Tensor, "*axes query key"]:
+    """The softmax over the allowed keys; a query that may attend to nothing gets zeros."""
+    if allowed is None:
+        return scores.softmax(dim=-1)
+    # softmax of a row of -inf is NaN
+    weights = scores.masked_fill(~allowed, -math.inf).softmax(dim=-1)
+    return weights.masked_fill(~allowed, 0.0)
 
 
 def _grouped(
@@ -139,8 +147,8 @@ def _grouped(
     if allowed is not None:
         allowed = allowed.folded(heads, key.shape[1])
     bias = None if bias is None else folded(bias)
-    found = attend(folded(query), key, value, allowed, bias, drop, scale)
-    return found.unflatten(2, (group, queries)).flatten(1, 2)
+    outputs = attend(folded(query), key, value, allowed, bias, drop, scale)
+    return outputs.unflatten(2, (group, queries)).flatten(1, 2)
 
 
 def repeat_heads(

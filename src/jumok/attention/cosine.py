@@ -14,8 +14,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from jumok.shapes import Float, Tensor
-
-FIRST, SHARPEST = math.log(10.0), math.log(100.0)
+from jumok.specs import SHARPEST
 
 
 class CosineScore(nn.Module):
@@ -33,19 +32,16 @@ class CosineScore(nn.Module):
     def __init__(self, dim: int, memory_dim: int, heads: int) -> None:
         super().__init__()
         assert dim == memory_dim
-        self.sharpness = nn.Parameter(torch.full((heads,), FIRST))
+        self.sharpness = nn.Parameter(torch.full((heads,), math.log(10.0)))
 
     def queries(self, states: Float[Tensor, "*axes query dim"]) -> Float[Tensor, "*axes query dim"]:
-        """Unit vectors, divided by the temperature of their head."""
         factor = self.sharpness.clamp(max=SHARPEST).exp()
         return F.normalize(states, dim=-1) * factor[:, None, None]
 
     def keys(self, memory: Float[Tensor, "*axes key dim"]) -> Float[Tensor, "*axes key dim"]:
-        """Unit vectors."""
         return F.normalize(memory, dim=-1)
 
     def forward(
         self, query: Float[Tensor, "*axes query dim"], key: Float[Tensor, "*axes key dim"]
     ) -> Float[Tensor, "*axes query key"]:
-        """The products."""
         return query @ key.transpose(-2, -1)

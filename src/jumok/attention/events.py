@@ -2,10 +2,9 @@
 
 An event has an owner, the object that reports it, and a name: a method with `observable` reports
 its calls under its own name, and `emit` reports whatever else happens: the attention of a module
-(`attention/observe.py`), the candidates of a search, the rows of a batch. A model is shared by all
-threads that use it, so its listeners are not stored in it: what other threads do with the model is
-not reported, and nothing on the model changes. Without listeners an event costs the reading of one
-context variable.
+(`attention/observe.py`), the candidates of a search, the rows of a batch. Listeners are not stored
+in their owner: what other threads do with it is not reported. Without listeners an event costs the
+reading of one context variable.
 """
 
 import threading
@@ -16,9 +15,9 @@ from dataclasses import dataclass, field
 from functools import partial, wraps
 from typing import Concatenate, ParamSpec, TypeVar
 
-Arguments = ParamSpec("Arguments")
+MethodArguments = ParamSpec("MethodArguments")
 Result = TypeVar("Result")
-Owner = TypeVar("Owner")
+EventOwner = TypeVar("EventOwner")
 
 
 class ReentrancyGuard(threading.local):
@@ -74,13 +73,15 @@ _LISTENERS: ContextVar[Mapping[tuple[int, str], tuple[Listener, ...]] | None] = 
 
 
 def observable(
-    method: Callable[Concatenate[Owner, Arguments], Result],
-) -> Callable[Concatenate[Owner, Arguments], Result]:
+    method: Callable[Concatenate[EventOwner, MethodArguments], Result],
+) -> Callable[Concatenate[EventOwner, MethodArguments], Result]:
     """A method that can be listened to."""
     name = method.__name__
 
     @wraps(method)
-    def call(self: Owner, *given: Arguments.args, **named: Arguments.kwargs) -> Result:
+    def call(
+        self: EventOwner, *given: MethodArguments.args, **named: MethodArguments.kwargs
+    ) -> Result:
         everybody = _LISTENERS.get()
         registered = None if everybody is None else everybody.get((id(self), name))
         if not registered:
@@ -95,11 +96,11 @@ def observable(
 
 
 @contextmanager
-def listening_to_each(ears: Iterable[tuple[object, str, Listener]]) -> Iterator[None]:
+def listening_to_each(triples: Iterable[tuple[object, str, Listener]]) -> Iterator[None]:
     """Listens in this context inside the block: to each owner's event of this name."""
     here = dict(_LISTENERS.get() or {})
-    for owner, event, ear in ears:
-        here[id(owner), event] = (*here.get((id(owner), event), ()), ear)
+    for owner, event, listener in triples:
+        here[id(owner), event] = (*here.get((id(owner), event), ()), listener)
     token = _LISTENERS.set(here)
     try:
         yield
@@ -107,9 +108,9 @@ def listening_to_each(ears: Iterable[tuple[object, str, Listener]]) -> Iterator[
         _LISTENERS.reset(token)
 
 
-def listening_to(owner: object, ears: Mapping[str, Listener]) -> AbstractContextManager[None]:
+def listening_to(owner: object, events: Mapping[str, Listener]) -> AbstractContextManager[None]:
     """Listens to these events of one owner, by name, in this context inside the block."""
-    return listening_to_each((owner, event, ear) for event, ear in ears.items())
+    return listening_to_each((owner, event, each) for event, each in events.items())
 
 
 def listeners(owner: object, event: str) -> tuple[Callable[..., None], ...]:

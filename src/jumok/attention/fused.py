@@ -34,7 +34,7 @@ from jumok.shapes import Float, Int, Tensor
 if TYPE_CHECKING:
     from torch.nn.attention.flex_attention import BlockMask
 
-    from jumok.kernels.card.attention import Allowed
+    from jumok.kernels.card.attention import AllowedKeys
 
 
 Kernel = Callable[..., Tensor]
@@ -59,24 +59,24 @@ def in_sentences(
         return None
     from jumok.kernels.card import attention as sentences
 
-    told = sentences.EVERYTHING if mask is None else _told(mask, query, key)
-    if not sentences.serves(query, key, value, told.longest):
+    allowed = sentences.EVERYTHING if mask is None else _allowed_keys(mask, query, key)
+    if not sentences.serves(query, key, value, allowed.longest):
         return None
     scale = query.shape[-1] ** -0.5 if scale is None else scale
-    return sentences.attend(query, key, value, scale, told, drop)
+    return sentences.attend(query, key, value, scale, allowed, drop)
 
 
-def _told(mask: AttentionMask, query: Tensor, key: Tensor) -> "Allowed":
+def _allowed_keys(mask: AttentionMask, query: Tensor, key: Tensor) -> "AllowedKeys":
     """The mask as the kernel for sentences takes it."""
-    from jumok.kernels.card.attention import Allowed
+    from jumok.kernels.card.attention import AllowedKeys
 
     if mask.documents is None:
-        return Allowed(mask.causal, mask.window, real=mask.real)
-    given = offsets_of(mask, query, key)
-    if given is None or mask.real is not None:
+        return AllowedKeys(mask.causal, mask.window, real=mask.real)
+    offsets = offsets_of(mask, query, key)
+    if offsets is None or mask.real is not None:
         ranges = mask.ranges(query.shape[2], key.shape[2], query.device)
-        return Allowed(ranges=ranges, real=mask.real)
-    return Allowed(mask.causal, mask.window, offsets=given[0], longest=given[1])
+        return AllowedKeys(ranges=ranges, real=mask.real)
+    return AllowedKeys(mask.causal, mask.window, offsets=offsets[0], longest=offsets[1])
 
 
 def attend(
@@ -96,9 +96,9 @@ def attend(
     if bias is None and (mask is None or _looks_ahead_alone(mask)):
         return _by_kind(kernel, query, key, value, mask)
     if bias is None and mask is not None and mask.matrix is None and mask.has_ranges:
-        found = _in_documents(query, key, value, mask, scale)
-        if found is not None:
-            return found
+        outputs = _in_documents(query, key, value, mask, scale)
+        if outputs is not None:
+            return outputs
         if query.is_cuda:
             return by_flex(query, key, value, mask, scale)
     drawn = None if mask is None else _matrix(mask, query, key)
@@ -143,10 +143,10 @@ def _in_documents(
     sides = (left, 0 if mask.causal else left)
     if mask.real is not None or mask.copies > 1 or not varlen.serves(query, value, sides):
         return None
-    given = offsets_of(mask, query, key)
-    if given is None:
+    offsets = offsets_of(mask, query, key)
+    if offsets is None:
         return None
-    return varlen.attend(query, key, value, *given, sides, scale)
+    return varlen.attend(query, key, value, *offsets, sides, scale)
 
 
 def offsets_of(
@@ -160,11 +160,11 @@ def offsets_of(
         rows = torch.arange(query.shape[0] + 1, dtype=torch.int32, device=query.device)
         sizes = query.shape[2], key.shape[2]
         return (rows * sizes[0], rows * sizes[1]), sizes
-    asked, found = mask.documents, mask.key_documents or mask.documents
-    if asked.offsets is None or found.offsets is None:
+    of_queries, of_keys = mask.documents, mask.key_documents or mask.documents
+    if of_queries.offsets is None or of_keys.offsets is None:
         return None
-    longest = asked.longest or query.shape[2], found.longest or key.shape[2]
-    return (asked.offsets, found.offsets), longest
+    longest = of_queries.longest or query.shape[2], of_keys.longest or key.shape[2]
+    return (of_queries.offsets, of_keys.offsets), longest
 
 
 def by_flex(
@@ -175,7 +175,7 @@ def by_flex(
     scale: float,
 ) -> Float[Tensor, "batch heads query value_dim"]:
     """By flex_attention, from the ranges of keys and a row of real keys; no gradient on a CPU."""
-    kernel: Kernel = _compiled() if query.is_cuda else _flex_attention()
+    kernel: Kernel = _compiled_flex() if query.is_cuda else _flex_attention()
     blocks = _blocks(mask, query, key.shape[2])
     shared = key.shape[1] != query.shape[1]
     return kernel(query, key, value, block_mask=blocks, scale=scale, enable_gqa=shared)
@@ -202,7 +202,7 @@ def _blocks(mask: AttentionMask, query: Tensor, keys: int) -> "BlockMask":
 
 
 @functools.cache
-def _compiled() -> Kernel:
+def _compiled_flex() -> Kernel:
     """flex_attention is fast only as a compiled kernel: without that it draws all scores."""
     kernel: Kernel = torch.compile(_flex_attention(), dynamic=False)
     return kernel

@@ -73,7 +73,7 @@ class OutputProcess(Protocol):
     """Changes the heads' outputs before they are mixed: by factors, or by gates."""
 
     def __call__(
-        self, found: Float[Tensor, "batch heads query value_dim"], queries: States
+        self, outputs: Float[Tensor, "batch heads query value_dim"], queries: States
     ) -> Float[Tensor, "batch heads query value_dim"]:
         """The weighted sums of each head's values, changed.
 

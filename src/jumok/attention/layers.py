@@ -11,11 +11,10 @@ the same sums faster. The matrices have no biases, as in the lectures' formulas.
 Source: lectures 000, 003 and 004 (general and self-attention layers), 002 (heads).
 """
 
-import math
-
 import torch
 from torch import nn
 
+from jumok.attention.core import softmax_of_allowed
 from jumok.attention.interfaces import ScoreFunction
 from jumok.attention.observe import Attention, Observable
 from jumok.attention.scores import ScaledDotScore
@@ -55,13 +54,7 @@ class RawAttention(Observable):
     ) -> Float[Tensor, "batch query value_dim"]:
         """The formula itself: softmax(score(query, key)) value."""
         compared, with_these = self.score.queries(query), self.score.keys(key)
-        scores = self.score(compared, with_these)
-        if allowed is not None:
-            scores = scores.masked_fill(~allowed, -math.inf)
-        weights = scores.softmax(dim=-1)
-        if allowed is not None:
-            # softmax of a row of -inf is NaN; such a query attends to nothing
-            weights = weights.masked_fill(~allowed, 0.0)
+        weights = softmax_of_allowed(self.score(compared, with_these), allowed)
         weights = self.edited(weights[:, None])[:, 0]  # one head
         for observer in self.observers:
             observer(
@@ -85,7 +78,6 @@ class GeneralAttention(nn.Module):
     k_j = x_j W_K,  v_j = x_j W_V,  y_i = sum_j softmax_j(score(q_i, k_j)) v_j
 
     Args:
-        dim: width of the inputs.
         key_dim: width of the keys, and so of the queries: their dot product is taken.
         value_dim: width of the values, and so of the output.
         score: compares a query and a key; None: scaled dot products.
@@ -105,7 +97,6 @@ class GeneralAttention(nn.Module):
         inputs: Float[Tensor, "batch key dim"],
         allowed: Bool[Tensor, "#batch #query key"] | None = None,
     ) -> Float[Tensor, "batch query value_dim"]:
-        """The context vector of each query."""
         return self.attention.attend(queries, self.key(inputs), self.value(inputs), allowed)
 
 
@@ -127,7 +118,6 @@ class SelfAttention(nn.Module):
         inputs: Float[Tensor, "batch length dim"],
         allowed: Bool[Tensor, "#batch #length length"] | None = None,
     ) -> Float[Tensor, "batch length value_dim"]:
-        """The context vector of each input."""
         return self.general(self.query(inputs), inputs, allowed)
 
 

@@ -9,9 +9,9 @@
 A query may attend to a key that all of these permit. The last query is at the last key: with a past
 the keys begin earlier than the queries.
 
-Causal masks, windows and documents leave each query one *range* of adjacent keys. The C kernel
-reads these ranges, and computes nothing outside of them; the fused kernels of GPUs get the
-kind of mask (`attention/fused.py`); the readable twin draws the matrix.
+Causal masks, windows and documents leave each query one *range* of adjacent keys, which the C
+kernel reads; the fused kernels of GPUs get the kind of mask (`attention/fused.py`); the readable
+twin draws the matrix.
 
 Source: windows: Beltagy et al. 2020 (Longformer), section 3.1; their size counts the query itself,
 as in Jiang et al. 2023 (Mistral), section 2. Documents: Krell et al. 2021.
@@ -110,12 +110,12 @@ class AttentionMask:
         """This mask with a window. The layers that ask for the same one share it."""
         if window is None:
             return self
-        found = self._known.get(window)
-        if not isinstance(found, AttentionMask):
+        narrower = self._known.get(window)
+        if not isinstance(narrower, AttentionMask):
             nearer = window if self.window is None else min(window, self.window)
-            found = replace(self, window=nearer, _known={})
-            self._known[window] = found
-        return found
+            narrower = replace(self, window=nearer, _known={})
+            self._known[window] = narrower
+        return narrower
 
     def folded(self, heads: int, shared: int) -> "AttentionMask":
         """The mask of the queries of `heads` heads as those of `shared` heads, one after another.
@@ -206,9 +206,9 @@ class AttentionMask:
         if self.window is not None:
             drawn = drawn & ((here - there).abs() < self.window)
         if self.documents is not None:
-            asked = self.documents.numbers
-            found = asked if self.key_documents is None else self.key_documents.numbers
-            drawn = drawn & (asked[:, :, None] == found[:, None, :])[:, None]
+            of_rows = self.documents.numbers
+            of_keys = of_rows if self.key_documents is None else self.key_documents.numbers
+            drawn = drawn & (of_rows[:, :, None] == of_keys[:, None, :])[:, None]
         if drawn.shape[2] > 1:
             drawn = drawn.repeat(1, 1, self.copies, 1)
         others = self.forbidden_keys()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from torch import nn
 
-from jumok.attention.cache import KeyValueCache
+from jumok.attention.cache import KeyValueCache, LinearState
 from jumok.attention.core import (
     attend,
     attend_by_scores,
@@ -26,7 +26,6 @@ from jumok.attention.masks import AttentionMask
 from jumok.attention.observe import Attention, Observable
 from jumok.attention.role import Role
 from jumok.attention.scores import ScaledDotScore
-from jumok.attention.variants.linear_state import LinearState
 from jumok.attention.variants.value_residual import FirstValues
 from jumok.kernels.linear import Linear, linears
 from jumok.kernels.noise import DropoutMask, Noise
@@ -51,17 +50,12 @@ class MultiHeadAttention(Observable):
 
     Args:
         dim: width of the states at input and output.
-        heads: the number of heads.
         head_dim: width of one head's query and key. The paper splits a fixed budget
             (dim / heads); full-size heads (head_dim = dim) are allowed.
         value_dim: width of one head's value, which may differ from `head_dim`.
-        dropout: share of the weights dropped while training.
-        noise: where dropout masks come from.
         kv_heads: the number of heads of keys and values, each shared by heads / kv_heads heads of
             queries (Ainslie et al. 2023); None: each head has its own.
-        bias: whether the projections have biases.
         parts: the score, and what heads are put through before and after it.
-        role: its place in the model (`Observable.role`).
     """
 
     def __init__(
@@ -172,8 +166,8 @@ class MultiHeadAttention(Observable):
         for process in self.process_queries:
             query = process(query, position)
         query = self.score.queries(query)
-        found = self.weighted_sum(query, key, self.expand_values(value), allowed, position)
-        return self.project_output(found, queries)
+        outputs = self.weighted_sum(query, key, self.expand_values(value), allowed, position)
+        return self.project_output(outputs, queries)
 
     def expand_values(self, value: Tensor) -> Tensor:
         """The values that each head's weights are applied to: (batch kv_heads key _)."""
@@ -200,7 +194,7 @@ class MultiHeadAttention(Observable):
         return attend(query, key, value, allowed, bias, drop, scale)
 
     def project_output(
-        self, found: Float[Tensor, "batch heads query value_dim"], queries: States
+        self, outputs: Float[Tensor, "batch heads query value_dim"], queries: States
     ) -> Float[Tensor, "batch query dim"]:
         """The heads' outputs, processed, gated and mixed.
 
@@ -208,8 +202,8 @@ class MultiHeadAttention(Observable):
             queries: (batch query dim), the states that the queries were computed from.
         """
         for process in self.process_output:
-            found = process(found, queries)
-        return self.output(merge_heads(self.gated(found)))
+            outputs = process(outputs, queries)
+        return self.output(merge_heads(self.gated(outputs)))
 
     def _watched(
         self,
@@ -228,12 +222,12 @@ class MultiHeadAttention(Observable):
         scale, sink = product_scale(score), None if self.sink is None else self.sink.score
         more = drawn, bias, drop
         if scale is None:
-            found, weights = attend_by_scores(score(query, key), value, *more, sink)
+            outputs, weights = attend_by_scores(score(query, key), value, *more, sink)
         else:
-            found, weights = attend_with_weights(query, key, value, *more, scale, sink)
+            outputs, weights = attend_with_weights(query, key, value, *more, scale, sink)
         if self.edit is not None:
             weights = self.edited(weights, position)
-            found = weights @ value
+            outputs = weights @ value
         for observer in self.observers:
             observer(
                 Attention(
@@ -250,7 +244,7 @@ class MultiHeadAttention(Observable):
                     factors=self.factors,
                 )
             )
-        return found
+        return outputs
 
 
 def _listed(parts: Sequence[HeadProcess | OutputProcess]) -> nn.ModuleList | tuple[()]:

@@ -18,8 +18,8 @@ from jumok.attention.role import Part, Role
 from jumok.errors import ModelError
 from jumok.shapes import Bool, Float, Tensor
 
-Weights = Float[Tensor, "batch heads query key"]
-WeightEdit = Callable[[Weights, int], Weights]
+HeadWeights = Float[Tensor, "batch heads query key"]
+WeightEdit = Callable[[HeadWeights, int], HeadWeights]
 """Replaces the weights, given the number of the first query."""
 
 
@@ -66,13 +66,10 @@ class Observable(nn.Module):
     Attributes:
         role: what attends to what here, and in which layer; set where the model is built. None:
             nothing has set it, and traces and head cards refuse the module (`role_of`).
-        heads: the number of heads.
         window: of a self-attention: a query attends to positions nearer than this, its own counted;
             None: to all.
         gate: (heads), or (batch heads) with one for each sentence: the factor of each head's output
-            before the heads are mixed; None: no factor. It is the only way to intervene in a head:
-            after the output projection the heads are mixed, and no part of the result belongs to
-            one.
+            before the heads are mixed; None: no factor.
         edit: replaces the module's weights, in the readable path; None: they are not replaced.
     """
 
@@ -88,13 +85,13 @@ class Observable(nn.Module):
         return listeners(self, ATTENTION)
 
     def gated(
-        self, found: Float[Tensor, "batch heads query value_dim"]
+        self, outputs: Float[Tensor, "batch heads query value_dim"]
     ) -> Float[Tensor, "batch heads query value_dim"]:
         """The heads' outputs, multiplied by their gates."""
         gate = self.gate
-        return found if gate is None else found * gate[..., None, None]
+        return outputs if gate is None else outputs * gate[..., None, None]
 
-    def edited(self, weights: Weights, position: int = 0) -> Weights:
+    def edited(self, weights: HeadWeights, position: int = 0) -> HeadWeights:
         """The weights, replaced if there is an edit; `position` is that of the first query."""
         edit = self.edit
         return weights if edit is None else edit(weights, position)
@@ -160,10 +157,10 @@ def observe(
         wanted: chooses sites by name, which is the module's path in the model, for instance
             "decoder.blocks.2.cross_attention"; None observes all.
     """
-    ears = (
+    triples = (
         (module, ATTENTION, Listener(partial(observer, site)))
         for site, module in sites(model).items()
         if wanted is None or wanted(site)
     )
-    with listening_to_each(ears):
+    with listening_to_each(triples):
         yield

@@ -33,8 +33,8 @@ class ContextAttribute(Generic[Value]):
             return self
         values = _VALUES.get()
         own: Any = owner.__dict__.get(self._key)
-        found: Value = own if values is None else values.get((id(owner), self._name), own)
-        return found
+        value: Value = own if values is None else values.get((id(owner), self._name), own)
+        return value
 
     def __set__(self, owner: object, value: Value) -> None:
         """Sets the value for all contexts that have none of their own."""

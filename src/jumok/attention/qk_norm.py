@@ -24,7 +24,6 @@ class QueryKeyNorm(nn.RMSNorm):
         states: Float[Tensor, "batch heads length dim"],
         position: int = 0,  # noqa: ARG002 - other processes of heads need it
     ) -> Float[Tensor, "batch heads length dim"]:
-        """gain x / rms(x)."""
         if heads.serves(states, self.weight) and self.eps is not None:
             return heads.rms_norm(states, self.weight, self.eps)
         return super().forward(states)

@@ -21,7 +21,6 @@ class Role:
     """The role of an attention module.
 
     Attributes:
-        part: what attends to what.
         layer: the number of its layer among those of its part, from 0; of attention over pixels
             the number of the stage of convolutions that it follows.
     """

@@ -5,8 +5,7 @@
 Source: Bahdanau et al. 2015; Luong et al. 2015; lecture 004.
 """
 
-import math
-
+from jumok.attention.core import softmax_of_allowed
 from jumok.attention.interfaces import ScoreFunction
 from jumok.attention.observe import Attention, Observable
 from jumok.attention.role import Role
@@ -16,14 +15,7 @@ from jumok.shapes import Allowed, Float, States, Tensor
 
 
 class ScoredAttention(Observable):
-    """Queries attend to the Memory, whose states are the values without a projection.
-
-    Args:
-        score: compares a query and a key.
-        dropout: share of the weights dropped while training.
-        noise: where dropout masks come from.
-        role: its place in the model (`Observable.role`).
-    """
+    """Queries attend to the Memory, whose states are the values without a projection."""
 
     def __init__(
         self,
@@ -62,13 +54,8 @@ class ScoredAttention(Observable):
         if covered is not None:
             assert isinstance(self.score, CoverageScore)
             key = self.score.cover(key, covered)
-        scores = self.score(query, key).float()
-        if allowed is not None:
-            scores = scores.masked_fill(~allowed[:, None], -math.inf)
-        weights = scores.softmax(dim=-1)
-        if allowed is not None:
-            # softmax of a row of -inf is NaN; such a query attends to nothing
-            weights = weights.masked_fill(~allowed[:, None], 0.0)
+        mask = None if allowed is None else allowed[:, None]
+        weights = softmax_of_allowed(self.score(query, key).float(), mask)
         weights = self.edited(weights.to(value.dtype)[:, None], position)[:, 0]  # one head
         for observer in self.observers:
             observer(
@@ -80,7 +67,7 @@ class ScoredAttention(Observable):
                     kind=self.score.kind,
                     scale=self.score.scale,
                     energy=self.score.energy,
-                    allowed=None if allowed is None else allowed[:, None, None],
+                    allowed=None if mask is None else mask[:, None],
                 )
             )
         drop = self.noise.mask(self.dropout) if self.training and self.dropout else None

@@ -1,4 +1,4 @@
-"""ScoreFunction functions: how well a query and a key fit together. Each is a part of its own.
+"""Score functions: how well a query and a key fit together. Each is a part of its own.
 
 | kind       | score(q, k)               | source                                 |
 |------------|---------------------------|----------------------------------------|
@@ -21,10 +21,10 @@ from jumok.kernels.linear import Linear
 from jumok.kernels.recurrent import additive_scores
 from jumok.shapes import Float, Tensor
 
-Vectors = Float[Tensor, "*axes length dim"]
-Queries = Float[Tensor, "*axes query dim"]
-Keys = Float[Tensor, "*axes key dim"]
-Scores = Float[Tensor, "*axes query key"]
+StateVectors = Float[Tensor, "*axes length dim"]
+QueryVectors = Float[Tensor, "*axes query dim"]
+KeyVectors = Float[Tensor, "*axes key dim"]
+PairScores = Float[Tensor, "*axes query key"]
 
 
 class DotScore:
@@ -36,13 +36,13 @@ class DotScore:
 
     def __init__(self, *_sizes: int) -> None: ...
 
-    def queries(self, states: Vectors) -> Vectors:
+    def queries(self, states: StateVectors) -> StateVectors:
         return states
 
-    def keys(self, memory: Vectors) -> Vectors:
+    def keys(self, memory: StateVectors) -> StateVectors:
         return memory
 
-    def __call__(self, query: Queries, key: Keys) -> Scores:
+    def __call__(self, query: QueryVectors, key: KeyVectors) -> PairScores:
         return query @ key.transpose(-2, -1)
 
 
@@ -55,13 +55,13 @@ class ScaledDotScore:
     def __init__(self, dim: int, *_sizes: int) -> None:
         self.scale = dim**-0.5
 
-    def queries(self, states: Vectors) -> Vectors:
+    def queries(self, states: StateVectors) -> StateVectors:
         return states
 
-    def keys(self, memory: Vectors) -> Vectors:
+    def keys(self, memory: StateVectors) -> StateVectors:
         return memory
 
-    def __call__(self, query: Queries, key: Keys) -> Scores:
+    def __call__(self, query: QueryVectors, key: KeyVectors) -> PairScores:
         return query @ key.transpose(-2, -1) * self.scale
 
 
@@ -76,14 +76,14 @@ class BilinearScore(nn.Module):
         super().__init__()
         self.key = Linear(memory_dim, dim)
 
-    def queries(self, states: Vectors) -> Vectors:
+    def queries(self, states: StateVectors) -> StateVectors:
         return states
 
-    def keys(self, memory: Vectors) -> Float[Tensor, "*axes length _"]:
+    def keys(self, memory: StateVectors) -> Float[Tensor, "*axes length _"]:
         # The bias adds q . b to every score of a query, which does not change the softmax.
         return self.key(memory)
 
-    def forward(self, query: Queries, key: Keys) -> Scores:
+    def forward(self, query: QueryVectors, key: KeyVectors) -> PairScores:
         return query @ key.transpose(-2, -1)
 
 
@@ -100,13 +100,13 @@ class _TanhScore(nn.Module):
         self.key = Linear(memory_dim, hidden)
         self.energy = nn.Parameter(torch.empty(hidden).uniform_(-1, 1) * math.sqrt(3 / hidden))
 
-    def queries(self, states: Vectors) -> Float[Tensor, "*axes length _"]:
+    def queries(self, states: StateVectors) -> Float[Tensor, "*axes length _"]:
         return self.query(states)
 
-    def keys(self, memory: Vectors) -> Float[Tensor, "*axes length _"]:
+    def keys(self, memory: StateVectors) -> Float[Tensor, "*axes length _"]:
         return self.key(memory)
 
-    def forward(self, query: Queries, key: Keys) -> Scores:
+    def forward(self, query: QueryVectors, key: KeyVectors) -> PairScores:
         heads = query.flatten(0, -3), key.flatten(0, -3)
         return additive_scores(*heads, self.energy).view(*query.shape[:-1], key.shape[-2])
 

@@ -14,7 +14,7 @@ from jumok.shapes import Float, Int, Tensor
 
 HALVES = (torch.float16, torch.bfloat16)
 
-EVERYTHING = (-1, -1)
+ALL_KEYS = (-1, -1)
 """Keys to the left and to the right of a query that it may attend to; -1: all."""
 
 
@@ -40,8 +40,8 @@ def serves(query: Tensor, value: Tensor, sides: tuple[int, int]) -> bool:
     )
     if not fits:
         return False
-    told = parameters()
-    return "window_size" in told or ("is_causal" in told and max(sides) < 1)
+    known = parameters()
+    return "window_size" in known or ("is_causal" in known and max(sides) < 1)
 
 
 def attend(
@@ -61,25 +61,25 @@ def attend(
         longest: positions of the longest document, of the queries and of the keys.
         sides: how many keys left and right of its own a query may attend to; -1: all.
     """
-    told = parameters()
-    if "scale" not in told:
+    known = parameters()
+    if "scale" not in known:
         query, scale = query * (scale * query.shape[-1] ** 0.5), query.shape[-1] ** -0.5
     heads = query.shape[1]
     shared = key.shape[1] != heads
-    if shared and "enable_gqa" not in told:
+    if shared and "enable_gqa" not in known:
         key, value = (each.repeat_interleave(heads // each.shape[1], 1) for each in (key, value))
     flat = [each.transpose(1, 2).flatten(0, 1) for each in (query, key, value)]  # rows heads dim
     more: dict[str, object] = {}
-    if "window_size" in told:
+    if "window_size" in known:
         more["window_size"] = sides
-    elif sides != EVERYTHING:
+    elif sides != ALL_KEYS:
         more["is_causal"] = True
-    if "scale" in told:
+    if "scale" in known:
         more["scale"] = scale
-    if shared and "enable_gqa" in told:
+    if shared and "enable_gqa" in known:
         more["enable_gqa"] = True
     from torch.nn.attention import varlen as flash
 
     kernel: Any = flash.varlen_attn  # its arguments depend on the version
-    found: Tensor = kernel(*flat, *offsets, *longest, **more)
-    return found.unflatten(0, (query.shape[0], -1)).transpose(1, 2)
+    outputs: Tensor = kernel(*flat, *offsets, *longest, **more)
+    return outputs.unflatten(0, (query.shape[0], -1)).transpose(1, 2)

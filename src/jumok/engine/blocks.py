@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from jumok.config.stack import StackConfig
-from jumok.engine.embedding import FURTHEST, slopes, turns, vectors_of
-from jumok.engine.packing import Array, Kind, Packed, Weights
-from jumok.engine.quantising import Quantised, together
+from jumok.engine.embedding import TABLE_LENGTH, turns, vectors_of
+from jumok.engine.packing import Array, Kind, Packed, Weights, output_table
+from jumok.engine.quantising import Quantised, stacked
 from jumok.engine.structures import (
     BlockLayout,
     LinearLayout,
@@ -23,16 +23,15 @@ from jumok.engine.structures import (
     ProcessLayout,
     library,
 )
+from jumok.positions.tables import slopes
+from jumok.specs import SHARPEST
 
-Numbers = TypeVar("Numbers", Array, npt.NDArray[np.int8])
+Elements = TypeVar("Elements", Array, npt.NDArray[np.int8])
 
-LANES = 16
+WIDTH_MULTIPLE = 16
 ACTIVATIONS = ("relu", "gelu", "silu")
-Layer = tuple[Array | Quantised, Array]
+LayerWeights = tuple[Array | Quantised, Array]
 """(outputs inputs), and the biases"""
-
-SHARPEST = np.log(100.0)
-"""The largest sharpness of a cosine score; see attention/cosine.py."""
 
 PLAIN = {
     "score_cap": (None,),
@@ -66,10 +65,10 @@ def missing_part(config: StackConfig) -> str | None:
 
 def filled(width: int) -> int:
     """The next multiple of 16."""
-    return width + -width % LANES
+    return width + -width % WIDTH_MULTIPLE
 
 
-def padded(array: Numbers, *sizes: int) -> Numbers:
+def padded(array: Elements, *sizes: int) -> Elements:
     """The array with zeros after it up to these sizes."""
     return np.pad(array, [(0, size - have) for size, have in zip(sizes, array.shape, strict=True)])
 
@@ -85,7 +84,6 @@ class PackedStacks:
     Attributes:
         layout: what the engine reads; it is valid as long as this object is alive.
         positions: the number of positions of a text; None: no limit.
-        vocabulary: the number of tokens.
 
     Args:
         weights: by their names in a bundle, float32; tied ones may be there once.
@@ -161,8 +159,8 @@ class PackedStacks:
                 layout.source_fraction = packed.address(padded(vectors.by_fraction, 1, dim))
         if self._specs.positions.enters == "heads":
             table = turns(self._head_dim, config.rotary_base)
-            layout.turn = packed.address(padded(table, FURTHEST, 2, filled(self._head_dim)))
-            reach.append(FURTHEST)
+            layout.turn = packed.address(padded(table, TABLE_LENGTH, 2, filled(self._head_dim)))
+            reach.append(TABLE_LENGTH)
         if self._specs.positions.enters == "scores":
             layout.slopes = packed.address(np.array(slopes(config.heads), np.float32))
         self.positions = min(reach, default=None)
@@ -177,17 +175,11 @@ class PackedStacks:
         )
 
     def _matrix(self, name: str) -> Array:
-        """The floats of this name."""
         stored = self._integers.get(name)
         return self._weights[name] if stored is None else stored.floats()
 
     def _output(self) -> LinearLayout:
-        """From states to logits: tied weights are there once, under their first name."""
-        tables = ("decoder.output.weight", "decoder.embedding.table", "encoder.embedding.table")
-        for name in tables:
-            if name in self._integers or name in self._weights:
-                break
-        dim = self._config.dim
+        name, dim = output_table(self._integers, self._weights), self._config.dim
         rows = len(self._integers[name].scales if name in self._integers else self._weights[name])
         return self._packed.matrix(self._filled(name, (1, rows), (1, dim), exact=True))
 
@@ -211,8 +203,7 @@ class PackedStacks:
         scales = padded(stored.scales.reshape(outputs), groups, high)
         return Quantised(integers.reshape(flat), scales.ravel())
 
-    def _layer(self, name: str, outputs: tuple[int, int], inputs: tuple[int, int]) -> Layer:
-        """A linear layer; see `_filled`."""
+    def _layer(self, name: str, outputs: tuple[int, int], inputs: tuple[int, int]) -> LayerWeights:
         matrix = self._filled(f"{name}.weight", outputs, inputs)
         bias = self._weights.get(f"{name}.bias")
         groups, width = outputs[0], filled(outputs[1])
@@ -220,18 +211,18 @@ class PackedStacks:
             return matrix, np.zeros(groups * width, np.float32)
         return matrix, padded(bias.reshape(outputs), groups, width).ravel()
 
-    def _together(self, *layers: Layer) -> LinearLayout:
+    def _together(self, *layers: LayerWeights) -> LinearLayout:
         """Several layers as one, their outputs one after the other."""
         matrices, biases = zip(*layers, strict=True)
         integers = [matrix for matrix in matrices if isinstance(matrix, Quantised)]
         whole: Array | Quantised
         if len(integers) == len(matrices):
-            whole = together(integers)
+            whole = stacked(integers)
         else:
             whole = np.concatenate([floats_of(matrix) for matrix in matrices])
         return self._packed.matrix(whole, np.concatenate(biases))
 
-    def _projection(self, name: str, what: str) -> Layer:
+    def _projection(self, name: str, what: str) -> LayerWeights:
         config, dim = self._config, (1, self._config.dim)
         if what == "query":
             return self._layer(f"{name}.query", (config.heads, self._head_dim), dim)

@@ -1,7 +1,7 @@
 """A captioner's decoder on the engine: it reads the Memory of an image, which torch computes.
 
-Convolutions are no part of the engine. They take most of the time of a single image, so that the
-engine makes captions of several hypotheses, or of many words, faster, not the reading of the image.
+Convolutions are no part of the engine: it makes the writing of captions faster, not the reading of
+images, which takes most of the time of a single one.
 """
 
 from jumok.config.captioner import CaptionerConfig, RnnDecoderConfig

@@ -14,9 +14,9 @@ import numpy as np
 
 from jumok.config.stack import StackConfig
 from jumok.engine.packing import Array
-from jumok.positions.waves import waves
+from jumok.positions.tables import waves
 
-FURTHEST = 4096 + 2
+TABLE_LENGTH = 4096 + 2
 """Positions for which there are vectors or angles where the encoding itself has no limit."""
 
 
@@ -43,7 +43,7 @@ class TokenVectors:
 def vectors_of(config: StackConfig, weights: Named, side: str, table: Array) -> TokenVectors:
     """The vectors of the words in `table` and of their places, for "encoder" or "decoder"."""
     words = table * np.float32(math.sqrt(config.dim))
-    places = _places(config, weights, side)
+    places = _place_vectors(config, weights, side)
     by_fraction = np.ones((1, 1), np.float32) if _by_length(config, side) else None
     if config.positions_join == "concatenate":
         matrix = weights(f"{side}.embedding.positions.join.weight").T
@@ -65,15 +65,15 @@ def _by_length(config: StackConfig, side: str) -> bool:
     return config.positions == "fraction" and side == "encoder"
 
 
-def _places(config: StackConfig, weights: Named, side: str) -> Array | None:
+def _place_vectors(config: StackConfig, weights: Named, side: str) -> Array | None:
     """(positions width)"""
-    place = np.arange(FURTHEST, dtype=np.float32)[:, None]
+    place = np.arange(TABLE_LENGTH, dtype=np.float32)[:, None]
     if config.positions == "index":
         return place
     if config.positions == "fraction" and not _by_length(config, side):
         return place / np.float32(max(1, config.max_length - 1))
     if config.positions == "binary":
-        bits = max(1, (config.max_length - 1).bit_length())
+        bits = config.specs.positions.width(config.dim, config.max_length)
         return (np.arange(1 << bits)[:, None] >> np.arange(bits) & 1).astype(np.float32)
     if config.positions == "sinusoidal":
         return _sinusoids(config.dim)
@@ -85,7 +85,7 @@ def _places(config: StackConfig, weights: Named, side: str) -> Array | None:
 @functools.lru_cache(maxsize=1)
 def _sinusoids(dim: int) -> Array:
     """(positions dim): an encoder and its decoder have the same, which is computed once."""
-    return waves(FURTHEST, dim)
+    return waves(TABLE_LENGTH, dim)
 
 
 def turns(head_dim: int, base: float) -> Array:
@@ -95,14 +95,7 @@ def turns(head_dim: int, base: float) -> Array:
     """
     exponent = np.arange(0, head_dim, 2) / head_dim
     frequency = np.exp(exponent * -math.log(base)).astype(np.float32)
-    angle = np.arange(FURTHEST, dtype=np.float32)[:, None] * frequency
+    angle = np.arange(TABLE_LENGTH, dtype=np.float32)[:, None] * frequency
     sine, cosine = np.sin(angle), np.cos(angle)
-    both = np.stack((cosine.repeat(2, 1), np.stack((-sine, sine), 2).reshape(FURTHEST, -1)), 1)
+    both = np.stack((cosine.repeat(2, 1), np.stack((-sine, sine), 2).reshape(TABLE_LENGTH, -1)), 1)
     return both.astype(np.float32)
-
-
-def slopes(heads: int) -> list[float]:
-    """As `positions/alibi.py`."""
-    power = 1 << (heads.bit_length() - 1)
-    even = [2.0 ** (-8.0 * h / power) for h in range(1, power + 1)]
-    return even if power == heads else even + slopes(2 * power)[0::2][: heads - power]

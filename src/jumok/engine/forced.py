@@ -10,10 +10,10 @@ import numpy.typing as npt
 from jumok.engine.structures import WatchedLayout
 from jumok.errors import ModelError
 
-Weights = npt.NDArray[np.float32]
+ForcedWeights = npt.NDArray[np.float32]
 """(heads queries keys), each row of which sums to 1"""
 
-PARTS = ("encoder", "decoder", "cross")
+WATCHED = ("encoder", "decoder", "cross")
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Forced:
     """
 
     log_probabilities: tuple[float, ...]
-    attention: tuple[Weights, ...]
+    attention: tuple[ForcedWeights, ...]
 
 
 @dataclass(frozen=True)
@@ -97,10 +97,10 @@ class Keeping:
         self._ranks = [np.full(heads, -1, np.int32) for _ in watched]
         for ranks, chosen in zip(self._ranks, self._chosen, strict=True):
             ranks[list(chosen)] = range(len(chosen))
-        self._room: list[Weights] = [np.empty(0, np.float32) for _ in watched]
+        self._room: list[ForcedWeights] = [np.empty(0, np.float32) for _ in watched]
         self.layout = (WatchedLayout * max(1, len(watched)))(
             *(
-                WatchedLayout(PARTS.index(each.part), each.layer, len(chosen), ranks.ctypes.data)
+                WatchedLayout(WATCHED.index(each.part), each.layer, len(chosen), ranks.ctypes.data)
                 for each, chosen, ranks in zip(watched, self._chosen, self._ranks, strict=True)
             )
         )
@@ -113,7 +113,7 @@ class Keeping:
                 self._room[i] = np.zeros(len(self._chosen[i]) * of_head, np.float32)
                 self.layout[i].weights = self._room[i].ctypes.data
 
-    def taken(self, sizes: Sequence[tuple[int, int]]) -> list[tuple[Weights, ...]]:
+    def taken(self, sizes: Sequence[tuple[int, int]]) -> list[tuple[ForcedWeights, ...]]:
         """What was written, for each sentence."""
         of_each = []
         for each, chosen, room in zip(self.watched, self._chosen, self._room, strict=True):

@@ -47,7 +47,6 @@ class ImageOf:
     """Writes structures, and what they point to, into an image.
 
     Args:
-        arrays: the arrays that the structures point to.
         lengths: by the name of a pointer to structures: the name of the field beside it that says
             how many there are.
         absent: addresses whose arrays are left out: the page fills them in. Their fields hold 0.
@@ -77,7 +76,7 @@ class ImageOf:
     def _fill(
         self, structure: ctypes.Structure, data: bytearray, base: int, addresses: list[int]
     ) -> None:
-        for name, kind, offset in places_of(type(structure)):
+        for name, kind, offset in field_places(type(structure)):
             value, place = getattr(structure, name), base + offset
             if issubclass(kind, ctypes.Structure):
                 self._fill(value, data, place, addresses)
@@ -105,23 +104,23 @@ class ImageOf:
 def layout_of(kind: type) -> tuple[int, int]:
     """The size and the alignment of a type, in bytes."""
     if issubclass(kind, ctypes.Structure):
-        alignment = max(layout_of(each)[1] for _, each in _fields(kind))
-        end = max(offset + layout_of(each)[0] for _, each, offset in places_of(kind))
+        alignment = max(layout_of(each)[1] for _, each in _fields_of(kind))
+        end = max(offset + layout_of(each)[0] for _, each, offset in field_places(kind))
         return end + -end % alignment, alignment
     size = struct.calcsize(SIMPLE[kind]) if kind in SIMPLE else POINTER
     return size, size
 
 
-def places_of(structure: type[ctypes.Structure]) -> list[tuple[str, type, int]]:
+def field_places(structure: type[ctypes.Structure]) -> list[tuple[str, type, int]]:
     """The fields of a structure: name, type, and where each begins."""
-    found, end = [], 0
-    for name, kind in _fields(structure):
+    places, end = [], 0
+    for name, kind in _fields_of(structure):
         size, alignment = layout_of(kind)
         start = end + -end % alignment
-        found.append((name, kind, start))
+        places.append((name, kind, start))
         end = start + size
-    return found
+    return places
 
 
-def _fields(structure: type[ctypes.Structure]) -> list[tuple[str, type]]:
+def _fields_of(structure: type[ctypes.Structure]) -> list[tuple[str, type]]:
     return [(each[0], each[1]) for each in structure._fields_]

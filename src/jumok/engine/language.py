@@ -1,8 +1,8 @@
 """A causal language model on the engine: it reads texts as they grow, and scores texts.
 
-Who reads a text does not call the engine but yields the pass that it wants made, and is sent what
-came of it. So one loop can make the passes of many texts: single tokens of any of them share one
-step, whose weights are read from memory once. A text's numbers are the same bits in any company.
+A reading of a text yields the pass that it wants made, and is sent what came of it. So one loop can
+make the passes of many texts: single tokens of any of them share one step, whose weights are read
+from memory once. A text's numbers are the same bits in any company.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from jumok.engine.quantising import Quantised
 from jumok.engine.request import Request, session_of
 from jumok.engine.searching import SearchRules
 from jumok.engine.steps import StepRow, read_rows
-from jumok.engine.structures import library
+from jumok.engine.structures import loaded_engine
 from jumok.errors import ModelError
 
 LONGEST_PASS = 64
@@ -37,7 +37,6 @@ class NativeCausal:
     """A model's weights in the engine's layout; any number of threads may read with it at once.
 
     Attributes:
-        vocabulary: the number of tokens.
         context: the number of tokens that are read at once.
 
     Args:
@@ -97,7 +96,7 @@ class NativeCausal:
         """
         if not texts:
             return []
-        check_tokens([token for text in texts for token in text], self.vocabulary)
+        check_in_vocabulary([token for text in texts for token in text], self.vocabulary)
         longest = max(map(len, texts)) - 1
         if longest > self.context:
             raise ModelError(
@@ -117,9 +116,7 @@ class NativeCausal:
         Raises:
             MemoryError: there is not enough memory.
         """
-        engine = library()
-        assert engine is not None
-        return session_of(engine.jumok_begin(self._packed.layout))
+        return session_of(loaded_engine().jumok_begin(self._packed.layout))
 
     @contextmanager
     def begun(self, lengths: Sequence[int], slots: int = 1) -> Iterator[Request]:
@@ -147,9 +144,7 @@ class GrowingText:
     engine knows of the text is freed with it, or by `close`.
 
     Attributes:
-        model: what reads it.
         request: the text as the engine knows it.
-        closed: whether that is freed.
     """
 
     def __init__(self, model: NativeCausal, request: AbstractContextManager[Request]) -> None:
@@ -174,7 +169,7 @@ class GrowingText:
             ModelError: a token is not in the vocabulary.
         """
         context = self.model.context
-        check_tokens(tokens, self.model.vocabulary)
+        check_in_vocabulary(tokens, self.model.vocabulary)
         for token in tokens:
             if len(self._window) == context:
                 self._window = self._window[-(context // 2) :]
@@ -208,11 +203,7 @@ after the last token of the pass, (vocabulary)."""
 
 
 class PassReader:
-    """Makes the passes of any texts of one model, in one thread at a time.
-
-    Args:
-        session: of the model, to compute in.
-    """
+    """Makes the passes of any texts of one model, in one thread at a time."""
 
     def __init__(self, model: NativeCausal, session: AbstractContextManager[int]) -> None:
         held = ExitStack()
@@ -248,14 +239,12 @@ class PassReader:
             while True:
                 wanted = reading.send(self.read([wanted])[0])
         except StopIteration as over:
-            found: Found = over.value
-            return found
+            result: Found = over.value
+            return result
 
     def _read(self, wanted: TextPass) -> Array:
         values = np.empty(self._model.vocabulary, np.float32)
-        engine = library()
-        assert engine is not None
-        failed = engine.jumok_read(
+        failed = loaded_engine().jumok_read(
             self._session, wanted.text.request.layout, len(wanted.tokens),
             wanted.tokens.ctypes.data, wanted.place, values.ctypes.data,
         )  # fmt: skip
@@ -264,7 +253,7 @@ class PassReader:
         return values
 
 
-def check_tokens(tokens: Sequence[int], vocabulary: int) -> None:
+def check_in_vocabulary(tokens: Sequence[int], vocabulary: int) -> None:
     """Raises ModelError if a token is not in the vocabulary."""
     if min(tokens) < 0 or max(tokens) >= vocabulary:
         raise ModelError(

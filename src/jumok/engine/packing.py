@@ -1,5 +1,6 @@
 """Weights as the engine reads them: aligned arrays, and linear layers in panels of 64 outputs."""
 
+from collections.abc import Container
 from typing import Literal
 
 import numpy as np
@@ -18,12 +19,17 @@ GROUPS: dict[Kind, int] = {"fp32": 1, "bf16": 2, "int8": 4}
 """How many neighbouring inputs of an output lie side by side."""
 
 
-class Packed:
-    """The arrays whose addresses the engine has; they live as long as this does.
+OUTPUT_TABLES = "decoder.output.weight", "decoder.embedding.table", "encoder.embedding.table"
+"""From states to logits: tied weights are there once, under the first of these names."""
 
-    Attributes:
-        arrays: by their addresses.
-    """
+
+def output_table(*known: Container[str]) -> str:
+    """The name of the matrix from states to logits among the known names."""
+    return next(name for name in OUTPUT_TABLES if any(name in names for names in known))
+
+
+class Packed:
+    """The arrays whose addresses the engine has; they live as long as this does."""
 
     def __init__(self, kind: Kind) -> None:
         self.kind = kind

@@ -18,7 +18,7 @@ import numpy.typing as npt
 MOST = 127
 """The integers are from -127 to 127: symmetric, so that zero is zero."""
 
-Matrix = npt.NDArray[np.float32]
+FloatMatrix = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -28,13 +28,13 @@ class Quantised:
     integers: npt.NDArray[np.int8]
     scales: npt.NDArray[np.float32]
 
-    def floats(self) -> Matrix:
+    def floats(self) -> FloatMatrix:
         """(outputs inputs): the weights that the integers stand for."""
-        whole: Matrix = self.integers.astype(np.float32) * self.scales[:, None]
+        whole: FloatMatrix = self.integers.astype(np.float32) * self.scales[:, None]
         return whole
 
 
-def quantised(matrix: Matrix) -> Quantised:
+def quantised(matrix: FloatMatrix) -> Quantised:
     """(outputs inputs) as int8; each weight is off by half a scale at most.
 
     A row without any number of normal size becomes zeros. Rows with NaN or infinity have the scale
@@ -56,11 +56,11 @@ def settled(scales: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     step, which is hardly more than half a step of s after the division.
     """
     with np.errstate(invalid="ignore", over="ignore"):
-        found: npt.NDArray[np.float32] = (scales * np.float32(MOST)) / np.float32(MOST)
-    return np.where(np.isfinite(found), found, np.float32(np.nan))
+        divided: npt.NDArray[np.float32] = (scales * np.float32(MOST)) / np.float32(MOST)
+    return np.where(np.isfinite(divided), divided, np.float32(np.nan))
 
 
-def together(parts: list[Quantised]) -> Quantised:
+def stacked(parts: list[Quantised]) -> Quantised:
     """Matrices one above the other."""
     return Quantised(
         np.concatenate([part.integers for part in parts]),

@@ -7,19 +7,23 @@ from contextlib import AbstractContextManager
 import numpy as np
 
 from jumok.config.recurrent import GATES, STATES, RecurrentConfig
-from jumok.engine.blocks import Numbers, filled, padded
+from jumok.engine.blocks import Elements, filled, padded
 from jumok.engine.forced import Depth
 from jumok.engine.native import NativeModel
-from jumok.engine.packing import Array, Kind, Packed, Weights
+from jumok.engine.packing import Array, Kind, Packed, Weights, output_table
 from jumok.engine.quantising import Quantised
 from jumok.engine.request import session_of
-from jumok.engine.structures import CellLayout, LinearLayout, RecurrentLayout, library
-from jumok.specs import ScoreSpec
+from jumok.engine.structures import (
+    CellLayout,
+    LinearLayout,
+    RecurrentLayout,
+    library,
+    loaded_engine,
+)
+from jumok.specs import SHARPEST, ScoreSpec
 
-CELLS = ("rnn", "lstm", "gru")
+CELL_KINDS = ("rnn", "lstm", "gru")
 ORDERS = ("first-state", "every-step", "bahdanau", "luong", "feeding", "gnmt")
-SHARPEST = math.log(100.0)
-"""As in attention/cosine.py: the temperature is never below 0.01."""
 
 
 def missing(config: RecurrentConfig) -> str | None:
@@ -30,7 +34,7 @@ def missing(config: RecurrentConfig) -> str | None:
     return "no C compiler" if library() is None else None
 
 
-def spaced(matrix: Numbers, outputs: tuple[int, int], inputs: Sequence[int]) -> Numbers:
+def spaced(matrix: Elements, outputs: tuple[int, int], inputs: Sequence[int]) -> Elements:
     """A matrix with zeros after each group of outputs and of inputs, up to a multiple of 16."""
     groups, width = outputs
     columns = [
@@ -84,7 +88,7 @@ class NativeRecurrent(NativeModel):
         score, dim, word = "decoder.attention.score", config.dim, config.embedding
         states = config.decoder_layers * STATES[config.cell]
         self._model = RecurrentLayout(
-            CELLS.index(config.cell), filled(dim), filled(word), filled(dim // ways), dim,
+            CELL_KINDS.index(config.cell), filled(dim), filled(word), filled(dim // ways), dim,
             dim // ways, config.encoder_layers, ways, not config.looks,
             config.decoder_layers, ORDERS.index(_order(config)), _form(config.score),
             word**0.5, self._scale(), *self._tables(source, target), *self._cells,
@@ -148,16 +152,12 @@ class NativeRecurrent(NativeModel):
         return spaced(self._weights[name], outputs, inputs) if name in self._weights else None
 
     def _output(self) -> LinearLayout:
-        """From what a step shows to logits: tied weights are there once, under their first name."""
-        tables = ("decoder.output.weight", "decoder.embedding.table", "encoder.embedding.table")
-        for name in tables:
-            if name in self._integers:
-                stored, width = self._integers[name], filled(self._config.embedding)
-                whole = padded(stored.integers, len(stored.integers), width)
-                return self._packed.matrix(Quantised(whole, stored.scales))
-            if name in self._weights:
-                return self._packed.matrix(self._table(self._weights[name]))
-        raise KeyError(tables)
+        name = output_table(self._integers, self._weights)
+        stored = self._integers.get(name)
+        if stored is None:
+            return self._packed.matrix(self._table(self._weights[name]))
+        whole = padded(stored.integers, len(stored.integers), filled(self._config.embedding))
+        return self._packed.matrix(Quantised(whole, stored.scales))
 
     def _table(self, table: Array) -> Array:
         return padded(table, len(table), filled(self._config.embedding))
@@ -183,6 +183,4 @@ class NativeRecurrent(NativeModel):
         return float(self._config.dim**-0.5 if self._config.score.scaled else 1.0)
 
     def _session(self) -> AbstractContextManager[int]:
-        engine = library()
-        assert engine is not None
-        return session_of(engine.jumok_begin_recurrent(self._model))
+        return session_of(loaded_engine().jumok_begin_recurrent(self._model))

@@ -9,7 +9,7 @@ import numpy as np
 from jumok.engine.forced import Forced, Keeping
 from jumok.engine.packing import Array
 from jumok.engine.searching import SearchRules, Source, Written
-from jumok.engine.structures import REQUEST, FoundLayout, RequestLayout, RulesLayout, library
+from jumok.engine.structures import REQUEST, FoundLayout, RequestLayout, RulesLayout, loaded_engine
 from jumok.errors import ModelError
 
 
@@ -22,12 +22,10 @@ def session_of(session: int | None) -> Iterator[int]:
     """
     if session is None:
         raise MemoryError("the engine's session")
-    engine = library()
-    assert engine is not None
     try:
         yield session
     finally:
-        engine.jumok_end(session)
+        loaded_engine().jumok_end(session)
 
 
 class Request:
@@ -82,14 +80,12 @@ class Request:
         Raises:
             MemoryError: there is not enough memory.
         """
-        engine = library()
-        assert engine is not None
-        if engine.jumok_encode(session, self.layout):
+        if loaded_engine().jumok_encode(session, self.layout):
             raise MemoryError("the engine's sentences")
         try:
             yield
         finally:
-            engine.jumok_release(self.layout)
+            loaded_engine().jumok_release(self.layout)
 
     def written(self) -> list[Written]:
         """The best hypothesis for each source, after the search.
@@ -130,13 +126,13 @@ class Request:
         highest = max(
             (each.layer + 1 for each in keeping.watched if each.part != "encoder"), default=0
         )
-        found = self.read(
+        scores = self.read(
             session, [[start, *each, end] for each in targets],
             highest if layers is None else layers, scored=layers is not None,
         )  # fmt: skip
         return [
             Forced(() if layers is None else tuple(values.tolist()), weights)
-            for values, weights in zip(found, keeping.taken(sizes), strict=True)
+            for values, weights in zip(scores, keeping.taken(sizes), strict=True)
         ]
 
     def read(
@@ -152,15 +148,13 @@ class Request:
         Raises:
             MemoryError: there is not enough memory.
         """
-        engine = library()
-        assert engine is not None
         given, following = (
             np.array([token for text in texts for token in text[part]], np.int32)
             for part in (slice(None, -1), slice(1, None))
         )
         offsets = np.cumsum([0, *(len(text) - 1 for text in texts)], dtype=np.int64)
         values = np.zeros(len(given), np.float32)
-        failed = engine.jumok_force(
+        failed = loaded_engine().jumok_force(
             session, self.layout, given.ctypes.data, following.ctypes.data, offsets.ctypes.data,
             layers, values.ctypes.data if scored else None,
         )  # fmt: skip
@@ -178,9 +172,7 @@ def search(session: int, requests: Sequence[Request], stop: ctypes.c_int32 | Non
     Raises:
         MemoryError: there is not enough memory.
     """
-    engine = library()
-    assert engine is not None
     layouts = (REQUEST * len(requests))(*(ctypes.pointer(each.layout) for each in requests))
     address = None if stop is None else ctypes.addressof(stop)
-    if engine.jumok_search(session, layouts, len(requests), address):
+    if loaded_engine().jumok_search(session, layouts, len(requests), address):
         raise MemoryError("the engine's search")

@@ -23,7 +23,6 @@ class _Search:
     Attributes:
         check: raises an exception to end it; None: it is never ended early.
         turn: set when it is over, or when its thread has to make the steps.
-        error: what ended it early.
     """
 
     request: Request

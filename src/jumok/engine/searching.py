@@ -8,10 +8,10 @@ import numpy.typing as npt
 
 from jumok.errors import ModelError
 
-Memory = npt.NDArray[np.float32]
+MemoryStates = npt.NDArray[np.float32]
 """(positions dim): what an encoder wrote, at least one position"""
 
-Source = Sequence[int] | Memory
+Source = Sequence[int] | MemoryStates
 """What a decoder is given to read: a text's tokens, END included, or a Memory."""
 
 
@@ -59,7 +59,6 @@ def check_sources(
     """Everything that the engine would read must be there.
 
     Args:
-        vocabulary: the number of tokens that the model has.
         positions: the most positions of a source or of a target; None: no limit.
         dim: the width of a Memory.
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from jumok.engine.packing import Array
 from jumok.engine.request import Request
-from jumok.engine.structures import RowLayout, library
+from jumok.engine.structures import RowLayout, loaded_engine
 from jumok.errors import ModelError
 
 
@@ -40,17 +40,14 @@ def read_rows(session: int, rows: Sequence[StepRow], vocabulary: int) -> Array:
 
     Args:
         session: room to compute in, of one thread at a time.
-        vocabulary: the number of the model's tokens.
 
     Raises:
         ModelError: a token is not in the vocabulary, or there is no room for its place or slot.
         MemoryError: there is not enough memory.
     """
-    engine = library()
-    assert engine is not None
     kept = [None if row.ancestors is None else _ancestors_of(row) for row in rows]
     for row in rows:
-        _check(row, vocabulary)
+        _check_step(row, vocabulary)
     layouts = (RowLayout * len(rows))(
         *(
             RowLayout(
@@ -61,7 +58,7 @@ def read_rows(session: int, rows: Sequence[StepRow], vocabulary: int) -> Array:
         )
     )  # fmt: skip
     values = np.empty((len(rows), vocabulary), np.float32)
-    if engine.jumok_step(session, len(rows), layouts, values.ctypes.data):
+    if loaded_engine().jumok_step(session, len(rows), layouts, values.ctypes.data):
         raise MemoryError("a step of the engine")
     return values
 
@@ -78,7 +75,7 @@ def _ancestors_of(row: StepRow) -> np.ndarray:
     return slots
 
 
-def _check(row: StepRow, vocabulary: int) -> None:
+def _check_step(row: StepRow, vocabulary: int) -> None:
     for what, value, most in _limits(row, vocabulary):
         if not 0 <= value < most:
             raise ModelError(

@@ -179,3 +179,10 @@ def library() -> ctypes.CDLL | None:
     engine.jumok_read.argtypes = [ADDRESS, REQUEST, INTEGER, ADDRESS, INTEGER, ADDRESS]
     engine.jumok_step.argtypes = [ADDRESS, INTEGER, ctypes.POINTER(RowLayout), ADDRESS]
     return engine
+
+
+def loaded_engine() -> ctypes.CDLL:
+    """The engine, where `library` says that it is there."""
+    there = library()
+    assert there is not None
+    return there

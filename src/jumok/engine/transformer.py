@@ -12,11 +12,14 @@ from jumok.engine.native import NativeModel
 from jumok.engine.packing import Kind, Weights
 from jumok.engine.quantising import Quantised
 from jumok.engine.request import session_of
-from jumok.engine.structures import library
+from jumok.engine.structures import loaded_engine
 
 
 class NativeTransformer(NativeModel):
     """An encoder-decoder Transformer.
+
+    Attributes:
+        packed: its weights as the engine reads them.
 
     Args:
         weights: by their names in a bundle, float32; tied ones may be there once.
@@ -43,19 +46,12 @@ class NativeTransformer(NativeModel):
         integers: Mapping[str, Quantised] | None = None,
     ) -> None:
         self._depth = Depth(*layers, layers[1], config.heads)
-        self._packed = PackedStacks(config, weights, kind, layers, cross=True, integers=integers)
-        self.positions, self.vocabulary = self._packed.positions, self._packed.vocabulary
+        self.packed = PackedStacks(config, weights, kind, layers, cross=True, integers=integers)
+        self.positions, self.vocabulary = self.packed.positions, self.packed.vocabulary
         self.dim = config.dim
 
-    @property
-    def packed(self) -> PackedStacks:
-        """Its weights as the engine reads them."""
-        return self._packed
-
     def _session(self) -> AbstractContextManager[int]:
-        engine = library()
-        assert engine is not None
-        return session_of(engine.jumok_begin(self._packed.layout))
+        return session_of(loaded_engine().jumok_begin(self.packed.layout))
 
 
 class NativeDecoder(NativeTransformer):

@@ -15,12 +15,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from shutil import which
 
-from jumok.engine.structures import SOURCES
+from jumok.engine.structures import HERE, SOURCES
 from jumok.environment import cache_folder, with_variables
 from jumok.errors import ConfigError
 
-HERE = Path(__file__).parent
-SHIPPED = HERE / "engine.wasm"
+SHIPPED_MODULE = HERE / "engine.wasm"
 """Where a wheel has it."""
 
 EXPORTS = (
@@ -28,12 +27,12 @@ EXPORTS = (
     "jumok_table",
     "jumok_vectors",
 )
-FLAGS = (
+WASM_FLAGS = (
     *("-target", "wasm32-wasi", "-mexec-model=reactor", "-O3", "-fno-math-errno"),
     *(f"-Wl,--export={name}" for name in EXPORTS),
     "-Wl,--strip-all",
 )
-VECTORS = "-msimd128"
+SIMD_FLAG = "-msimd128"
 
 
 def engine_wasm() -> bytes:
@@ -42,23 +41,23 @@ def engine_wasm() -> bytes:
     Raises:
         ConfigError: there is neither, nor a compiler.
     """
-    if SHIPPED.exists():
-        return SHIPPED.read_bytes()
+    if SHIPPED_MODULE.exists():
+        return SHIPPED_MODULE.read_bytes()
     lacking = missing_compiler()
     if lacking is not None:
         raise lacking
-    file = _compiled()
+    file = _cached_module()
     if not file.exists():
-        build(file)
+        build_module(file)
     return file.read_bytes()
 
 
 def is_built() -> bool:
     """Whether the module is there, and need not be compiled."""
-    return SHIPPED.exists() or _compiled().exists()
+    return SHIPPED_MODULE.exists() or _cached_module().exists()
 
 
-def _compiled() -> Path:
+def _cached_module() -> Path:
     """Where the module is once it is compiled."""
     return cache_folder() / f"engine-{_identity()}.wasm"
 
@@ -73,7 +72,7 @@ def find_zig() -> tuple[str, ...] | None:
 
 def missing_compiler() -> ConfigError | None:
     """The error for a machine that can neither read nor build the module; None: it can."""
-    if SHIPPED.exists() or find_zig() is not None:
+    if SHIPPED_MODULE.exists() or find_zig() is not None:
         return None
     return ConfigError(
         "the engine cannot be compiled to WebAssembly here.",
@@ -82,17 +81,17 @@ def missing_compiler() -> ConfigError | None:
     )
 
 
-def build(target: Path, flags: tuple[str, ...] = (VECTORS,)) -> None:
+def build_module(target: Path, flags: tuple[str, ...] = (SIMD_FLAG,)) -> None:
     """Compiles the module to this file, under another name first: half a file is never seen.
 
     Raises:
         ConfigError: the compiler refuses.
     """
-    found = find_zig()
-    assert found is not None  # see missing_compiler
+    zig_command = find_zig()
+    assert zig_command is not None  # see missing_compiler
     target.parent.mkdir(parents=True, exist_ok=True)
     partial = target.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
-    command = [*found, "cc", *FLAGS, *flags, str(HERE / "web.c"), "-o", str(partial)]
+    command = [*zig_command, "cc", *WASM_FLAGS, *flags, str(HERE / "web.c"), "-o", str(partial)]
     # what zig keeps (the compiled C library) is kept beside the result
     zig = dict.fromkeys(
         ("ZIG_GLOBAL_CACHE_DIR", "ZIG_LOCAL_CACHE_DIR"), str(cache_folder() / "zig")
@@ -113,7 +112,7 @@ def build(target: Path, flags: tuple[str, ...] = (VECTORS,)) -> None:
 def _identity() -> str:
     """What the module depends on: the sources, the flags and the compiler."""
     sources = (*SOURCES, HERE / "web.c")
-    parts = *map(Path.read_text, sources), *FLAGS, VECTORS, _zig_version()
+    parts = *map(Path.read_text, sources), *WASM_FLAGS, SIMD_FLAG, _zig_version()
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 

@@ -70,13 +70,13 @@ def _step(
     scale: float,
 ) -> Tensor:
     """A step of decoding: keys and values are read in place, and no weights are kept."""
-    found = side_by_side(query, value.shape[-1])
+    outputs = side_by_side(query, value.shape[-1])
     allowed, bias = _expanded(allowed, query, key), _whole_rows(bias, query, key)
     native.call(
-        "attention_step", query.dtype, query, key, value, found, *_rows_of(ranges), allowed, bias,
-        sizes_of(query, value), strides_of(query, key, value, found, allowed, bias), scale,
+        "attention_step", query.dtype, query, key, value, outputs, *_spans(ranges), allowed, bias,
+        sizes_of(query, value), strides_of(query, key, value, outputs, allowed, bias), scale,
     )  # fmt: skip
-    return found
+    return outputs
 
 
 class _Attention(torch.autograd.Function):
@@ -94,30 +94,30 @@ class _Attention(torch.autograd.Function):
     ) -> Tensor:
         batch, heads, queries, _ = query.shape
         keys, value_dim = value.shape[-2:]
-        found = side_by_side(query, value_dim)
+        outputs = side_by_side(query, value_dim)
         width = -(-keys // native.LANES) * native.LANES
         weights = query.new_empty(batch, heads, queries, width)
         blocks = -(-queries // native.LANES)
         reach = torch.empty(batch, heads, blocks, 2, dtype=torch.int32)
         allowed, bias = _expanded(allowed, query, key), _whole_rows(bias, query, key)
         native.call(
-            "attention_forward", query.dtype, query, key, value, found, weights, reach,
-            *_rows_of(ranges), allowed, bias, sizes_of(query, value),
-            strides_of(query, key, value, found, allowed, bias), scale, *native.numbers(drop),
+            "attention_forward", query.dtype, query, key, value, outputs, weights, reach,
+            *_spans(ranges), allowed, bias, sizes_of(query, value),
+            strides_of(query, key, value, outputs, allowed, bias), scale, *native.numbers(drop),
         )  # fmt: skip
         ctx.save_for_backward(query, key, value, weights, reach)
         ctx.drop, ctx.scale = drop, scale
-        return found
+        return outputs
 
     @staticmethod
-    def backward(ctx: Context, d_found: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Context, d_outputs: Tensor) -> tuple[Tensor | None, ...]:
         query, key, value, weights, reach = ctx.saved_tensors
-        if d_found.stride(-1) != 1:
-            d_found = d_found.contiguous()
+        if d_outputs.stride(-1) != 1:
+            d_outputs = d_outputs.contiguous()
         slopes = [side_by_side(tensor, tensor.shape[-1]) for tensor in (query, key, value)]
         native.call(
-            "attention_backward", query.dtype, query, key, value, weights, reach, d_found,
-            *slopes, sizes_of(query, value), strides_of(query, key, value, d_found, *slopes),
+            "attention_backward", query.dtype, query, key, value, weights, reach, d_outputs,
+            *slopes, sizes_of(query, value), strides_of(query, key, value, d_outputs, *slopes),
             ctx.scale, *native.numbers(ctx.drop),
         )  # fmt: skip
         return (*slopes, None, None, None, None, None)
@@ -143,7 +143,7 @@ def strides_of(*tensors: Tensor | None) -> ctypes.Array[ctypes.c_int64]:
     return (ctypes.c_int64 * len(flat))(*flat)
 
 
-def _rows_of(ranges: Tensor | None) -> tuple[Tensor | None, int]:
+def _spans(ranges: Tensor | None) -> tuple[Tensor | None, int]:
     """The ranges, and how far those of one sentence are from those of the next."""
     if ranges is None:
         return None, 0

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
             saved_tensors: what the forward pass gave to `save_for_backward`.
             drop: the dropout mask of the call; None drops nothing.
             scale: the factor of the products, or of the elements that dropout keeps.
-            biased: whether the call had a bias.
             parameters: weights and biases, None where there is no bias.
             table: rows that are embeddings, or give logits.
             bent: whether ReLU follows.

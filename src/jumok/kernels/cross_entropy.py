@@ -78,7 +78,6 @@ def consistent_cross_entropy(
     Args:
         targets: NO_TARGET where nothing is to be predicted.
         weight: the factor of both divergences, each in nats.
-        cap: of the logits, as in `smoothed_cross_entropy`.
     """
     pairs = hidden.flatten(0, 1)
     return _ChunkedCrossEntropy.apply(pairs, output, targets, smoothing, None, weight, cap)
@@ -182,11 +181,11 @@ def _loss_and_gradient(
         else:
             loss = native.call("consistent_cross_entropy", logits.dtype, *sizes, weight)
         if loss == -math.inf:  # no loss has this value: a target is out of range
-            _refuse(targets, vocabulary)
+            _refuse_targets(targets, vocabulary)
         logits[rows:] = 0
         return torch.tensor(loss), logits
-    if logits.device.type == "cpu" and _outside(targets, vocabulary).any():
-        _refuse(targets, vocabulary)
+    if logits.device.type == "cpu" and _out_of_range(targets, vocabulary).any():
+        _refuse_targets(targets, vocabulary)
     if weight is None and serving.serves(logits):
         from jumok.kernels.card.loss import row_losses
 
@@ -224,12 +223,12 @@ def _row_losses(
     return summed, gradient.mul_(real)
 
 
-def _outside(targets: Tensor, vocabulary: int) -> Tensor:
+def _out_of_range(targets: Tensor, vocabulary: int) -> Tensor:
     return ((targets < 0) & (targets != NO_TARGET)) | (targets >= vocabulary)
 
 
-def _refuse(targets: Tensor, vocabulary: int) -> NoReturn:
-    wrong = targets[_outside(targets, vocabulary)]
+def _refuse_targets(targets: Tensor, vocabulary: int) -> NoReturn:
+    wrong = targets[_out_of_range(targets, vocabulary)]
     raise ModelError(
         "a target is none of the model's classes.",
         expected=f"0 to {vocabulary - 1}",

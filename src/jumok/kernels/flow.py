@@ -13,7 +13,7 @@ import torch
 from jumok.kernels import native
 from jumok.shapes import Float, Int, Tensor
 
-LEAST = 1e-9
+SMALLEST_ROOM = 1e-9
 """Residual capacities below this count as zero."""
 
 
@@ -78,7 +78,7 @@ def _shortest(
     while queue:
         node = queue.popleft()
         for head, left in list(room[node].items()):
-            if left > LEAST and head not in before:
+            if left > SMALLEST_ROOM and head not in before:
                 before[head] = node
                 queue.append(head)
     if sink not in before:

@@ -69,17 +69,17 @@ class _Turn(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Context, states: Tensor, cosine: Tensor, sine: Tensor) -> Tensor:
         ctx.save_for_backward(cosine, sine)
-        return _turned(states, cosine, sine, 1.0)
+        return _rotated(states, cosine, sine, 1.0)
 
     @staticmethod
     def backward(ctx: Context, d_turned: Tensor) -> tuple[Tensor, None, None]:
         if d_turned.stride(-1) != 1:
             d_turned = d_turned.contiguous()
         cosine, sine = ctx.saved_tensors
-        return _turned(d_turned, cosine, sine, -1.0), None, None
+        return _rotated(d_turned, cosine, sine, -1.0), None, None
 
 
-def _turned(states: Tensor, cosine: Tensor, sine: Tensor, direction: float) -> Tensor:
+def _rotated(states: Tensor, cosine: Tensor, sine: Tensor, direction: float) -> Tensor:
     turned = side_by_side(states, states.shape[-1])
     native.call(
         "turn", states.dtype, states, cosine, sine, turned, sizes_of(states, states),

@@ -22,7 +22,7 @@ def linear(
 ) -> Float[Tensor, "*axes outer"]:
     """x W^T + b, and its gradients; without b if `bias` is None."""
     if _trained(states, weight):
-        return training_linear.linear(states, weight, bias)
+        return training_linear.trained_linear(states, weight, bias)
     return F.linear(states, weight, bias)
 
 
@@ -33,7 +33,7 @@ def linear_relu(
     on_card = serving.serves(states) and layer.bias is not None and is_unpatched(layer, Linear)
     if not on_card or not _trained(states, layer.weight):
         return None
-    return training_linear.linear(states, layer.weight, layer.bias, bent=True)
+    return training_linear.trained_linear(states, layer.weight, layer.bias, bent=True)
 
 
 def linears(
@@ -43,7 +43,7 @@ def linears(
     known = [layer for layer in layers if isinstance(layer, Linear) and is_unpatched(layer, Linear)]
     if len(known) == len(layers) and all(_trained(states, layer.weight) for layer in known):
         pairs = [(layer.weight, layer.bias) for layer in known]
-        return list(training_linear.linears(states, pairs))
+        return list(training_linear.trained_linears(states, pairs))
     return [layer(states) for layer in layers]
 
 
@@ -67,7 +67,6 @@ class Linear(nn.Linear):
     stacked: int = 1
 
     def forward(self, states: Float[Tensor, "*axes inner"]) -> Float[Tensor, "*axes outer"]:
-        """x W^T + b."""
         return linear(states, self.weight, self.bias)
 
     def reset_parameters(self) -> None:
@@ -95,8 +94,3 @@ class Projection(nn.Module):
         """The dot product of each state with each row of the table, capped if there is a cap."""
         logits = F.linear(states, self.weight)
         return logits if self.cap is None else soft_cap(logits, self.cap)
-
-
-def prepare_for_inference(model: nn.Module, dtype: torch.dtype) -> nn.Module:
-    """Puts `model` in evaluation mode and in `dtype`, in place; training it further is possible."""
-    return model.eval().to(dtype)

@@ -23,7 +23,7 @@ SOURCES = tuple(
         "flow.h",
     )
 )
-SUFFIXES = {torch.float32: "f32", torch.bfloat16: "bf16"}
+TYPE_SUFFIXES = {torch.float32: "f32", torch.bfloat16: "bf16"}
 LANES = 16
 
 Argument = (
@@ -41,7 +41,7 @@ def serves(*tensors: Tensor) -> bool:
     """Whether the kernels can read all of these: on the CPU, of one known element type."""
     first = tensors[0]
     return (
-        first.dtype in SUFFIXES
+        first.dtype in TYPE_SUFFIXES
         and all(tensor.device.type == "cpu" and tensor.dtype == first.dtype for tensor in tensors)
         and library() is not None
     )
@@ -49,14 +49,14 @@ def serves(*tensors: Tensor) -> bool:
 
 def call(name: str, dtype: torch.dtype, *arguments: Argument) -> float:
     """Runs the kernel `name` for elements of `dtype`; a tensor is passed as its address."""
-    return float(_function(name, dtype)(*map(_argument, arguments)))
+    return float(_function(name, dtype)(*map(_kernel_argument, arguments)))
 
 
 @functools.cache
 def _function(name: str, dtype: torch.dtype) -> Callable[..., float]:
     kernels = library()
     assert kernels is not None
-    function: Callable[..., float] = getattr(kernels, f"{name}_{SUFFIXES[dtype]}")
+    function: Callable[..., float] = getattr(kernels, f"{name}_{TYPE_SUFFIXES[dtype]}")
     function.restype = ctypes.c_double  # type: ignore[attr-defined]  # one of ctypes' functions
     return function
 
@@ -66,7 +66,7 @@ def numbers(drop: DropoutMask | None) -> tuple[int, int]:
     return (0, 0) if drop is None else (drop.threshold, int(drop.seed))
 
 
-def _argument(value: Argument) -> object:
+def _kernel_argument(value: Argument) -> object:
     if isinstance(value, torch.Tensor):
         return ctypes.c_void_p(value.data_ptr())
     if isinstance(value, float):

@@ -18,10 +18,10 @@ from jumok.shapes import Bool, Float, Int, Tensor
 _WORD = 0xFFFFFFFF
 _GOLDEN = 0x9E3779B9
 
-Number = TypeVar("Number", int, Tensor)
+Hashed = TypeVar("Hashed", int, Tensor)
 
 
-def mix(number: Number) -> Number:
+def mix(number: Hashed) -> Hashed:
     """A well-spread 32-bit hash of a 32-bit number, or of each in an int64 tensor."""
     number = ((number ^ (number >> 16)) * 0x7FEB352D) & _WORD
     number = ((number ^ (number >> 15)) * 0x846CA68B) & _WORD
@@ -33,10 +33,7 @@ def kept(
 ) -> Bool[Tensor, " {count}"]:
     """Which of `count` elements have a hash that is not below the threshold."""
     number = torch.arange(count, dtype=torch.int64, device=device)
-    number = (number * _GOLDEN + seed) & _WORD
-    number = ((number ^ (number >> 16)) * 0x7FEB352D) & _WORD
-    number = ((number ^ (number >> 15)) * 0x846CA68B) & _WORD
-    return (number ^ (number >> 16)) >= threshold
+    return mix((number * _GOLDEN + seed) & _WORD) >= threshold
 
 
 @dataclass(frozen=True)
@@ -51,7 +48,6 @@ class DropoutMask:
 
     @property
     def threshold(self) -> int:
-        """Elements whose hash is below are dropped."""
         return int(self.p * 2**32)
 
     def keep(self, count: int, device: torch.device) -> Tensor:
@@ -61,9 +57,9 @@ class DropoutMask:
     def apply(self, states: Float[Tensor, "*axes"]) -> Float[Tensor, "*axes"]:
         """Zeroes the dropped elements and scales the kept ones by 1 / (1 - p)."""
         if serving.serves(states):
-            from jumok.kernels.card.dropout import dropout
+            from jumok.kernels.card.dropout import dropout_on_card
 
-            return dropout(states, self)
+            return dropout_on_card(states, self)
         return self.apply_plainly(states)
 
     def apply_plainly(self, states: Float[Tensor, "*axes"]) -> Float[Tensor, "*axes"]:
@@ -73,28 +69,23 @@ class DropoutMask:
 
 
 class Noise:
-    """Hands out the seeds of a model's masks, one a call, in the order of the calls."""
+    """Hands out the seeds of a model's masks, one a call, in the order of the calls.
+
+    Attributes:
+        key: what decides the masks of this sequence.
+        calls: how many masks of this sequence were drawn.
+    """
 
     def __init__(self) -> None:
-        self._key = 0
-        self._calls = 0
+        self.key = 0
+        self.calls = 0
         self._seeds: Int[Tensor, " calls"] | None = None
 
     def rekey(self, *numbers: int) -> None:
         """Starts a new sequence of masks, for instance from (seed, step, micro-batch)."""
-        self._key, self._calls = 0, 0
+        self.key, self.calls = 0, 0
         for number in numbers:
-            self._key = mix((self._key + number + _GOLDEN) & _WORD)
-
-    @property
-    def key(self) -> int:
-        """What decides the masks of this sequence."""
-        return self._key
-
-    @property
-    def calls(self) -> int:
-        """How many masks of this sequence were drawn."""
-        return self._calls
+            self.key = mix((self.key + number + _GOLDEN) & _WORD)
 
     @contextmanager
     def seeded(self, seeds: Int[Tensor, " calls"]) -> Iterator[None]:
@@ -103,29 +94,29 @@ class Noise:
         For kernels that a GPU records: numbers are recorded with them, and what is in the memory of
         the GPU is read each time (`training/devices/cuda_graphs.py`).
         """
-        calls, self._seeds, self._calls = self._calls, seeds, 0
+        calls, self._seeds, self.calls = self.calls, seeds, 0
         try:
             yield
         finally:
-            self._seeds, self._calls = None, calls
+            self._seeds, self.calls = None, calls
 
     @contextmanager
     def after(self, calls: int) -> Iterator[None]:
         """While entered, the masks are those that follow so many calls: the same ones again, if
         later ones were drawn already. Then the sequence continues after the last one drawn.
         """
-        drawn, self._calls = self._calls, calls
+        drawn, self.calls = self.calls, calls
         try:
             yield
         finally:
-            self._calls = max(drawn, self._calls)
+            self.calls = max(drawn, self.calls)
 
     def mask(self, p: float) -> DropoutMask:
         """The next mask."""
-        self._calls += 1
+        self.calls += 1
         if self._seeds is not None:
-            return DropoutMask(p, self._seeds[self._calls - 1])
-        return DropoutMask(p, mix((self._key + self._calls * _GOLDEN) & _WORD))
+            return DropoutMask(p, self._seeds[self.calls - 1])
+        return DropoutMask(p, mix((self.key + self.calls * _GOLDEN) & _WORD))
 
 
 def seeds_of(key: Int[Tensor, ""], calls: int) -> Int[Tensor, " {calls}"]:

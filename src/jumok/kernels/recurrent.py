@@ -11,7 +11,7 @@ import torch
 
 from jumok.kernels import native
 from jumok.kernels.context import Context
-from jumok.kernels.training.linear import ROWS
+from jumok.kernels.training.linear import ROW_MULTIPLE
 from jumok.shapes import Float, Tensor
 
 
@@ -63,7 +63,7 @@ class _GRU(torch.autograd.Function):
     ) -> Tensor:
         batch, length, _ = projected.shape
         dim = first.shape[1]
-        rows = batch + -batch % ROWS  # few shapes of products: see `ROWS`
+        rows = batch + -batch % ROW_MULTIPLE  # few shapes of products: see `ROW_MULTIPLE`
         seen = projected.new_zeros(length + 1, rows, dim)
         gates = projected.new_empty(length, batch, 4 * dim)
         seen[0, :batch] = first

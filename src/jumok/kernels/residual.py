@@ -37,8 +37,8 @@ def add_norm(
     if serving.serves(stream):
         from jumok.kernels.card import norm as card
 
-        if stream.shape[-1] <= card.WIDEST:
-            return card.add_norm(stream, update, norm.weight, bias, epsilon, drop)
+        if stream.shape[-1] <= card.WIDEST_ROW:
+            return card.add_norm_on_card(stream, update, norm.weight, bias, epsilon, drop)
     return add_norm_plainly(stream, update, norm, drop)
 
 

@@ -30,10 +30,10 @@ Hashes = npt.NDArray[np.uint64]
 @functools.cache
 def library() -> ctypes.CDLL | None:
     """The compiled loops; None if there is no compiler that can build them."""
-    found = built("texts", SOURCES)
-    if found is not None:
-        found.number_words.restype = ctypes.c_int64
-    return found
+    loops = built("texts", SOURCES)
+    if loops is not None:
+        loops.number_words.restype = ctypes.c_int64
+    return loops
 
 
 def call(name: str, *arguments: npt.NDArray[np.generic] | bytes | int | ctypes.Structure) -> int:
@@ -52,11 +52,7 @@ def _argument(value: npt.NDArray[np.generic] | bytes | int | ctypes.Structure) -
 
 
 def count_classes(codes: Codes, texts: int, table: Classes) -> Counts:
-    """How many characters of each text have each bit: texts, CLASSES.
-
-    Args:
-        table: the bits of every code point.
-    """
+    """How many characters of each text have each bit: texts, CLASSES."""
     if library() is None:
         return count_classes_plainly(codes, texts, table)
     counts = np.zeros((texts, CLASSES), dtype=np.int64)
@@ -90,9 +86,9 @@ def see_pairs(
     """Which texts have a character with a bit of `first` before one with a bit of `second`."""
     if library() is None:
         return see_pairs_plainly(codes, texts, table, first, second)
-    found = np.empty(texts, dtype=np.bool_)
-    call("see_pairs", codes, len(codes), table, first, second, found)
-    return found
+    seen = np.empty(texts, dtype=np.bool_)
+    call("see_pairs", codes, len(codes), table, first, second, seen)
+    return seen
 
 
 def see_pairs_plainly(
@@ -128,7 +124,6 @@ def digest_texts(texts: bytes, count: int) -> Hashes:
 
     Args:
         texts: UTF-8, each text with its line break.
-        count: of the texts.
     """
     if library() is None:
         return digest_texts_plainly(texts)
@@ -179,7 +174,6 @@ class WordTable:
 
         Args:
             texts: UTF-8, each text with its line break, and BEHIND.
-            count: of the texts.
         """
         size = len(texts) - len(BEHIND)
         spaces = texts.count(b" ")

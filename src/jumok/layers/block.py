@@ -15,10 +15,9 @@ from typing import Any, cast
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
-from jumok.attention.cache import KeyValueCache
+from jumok.attention.cache import KeyValueCache, LinearState
 from jumok.attention.masks import AttentionMask
 from jumok.attention.multihead import MultiHeadAttention
-from jumok.attention.variants.linear_state import LinearState
 from jumok.attention.variants.value_residual import FirstValues
 from jumok.layers.interfaces import FeedForward, Residual
 from jumok.shapes import Float, Int, States, Tensor
@@ -71,31 +70,18 @@ class Block(nn.Module):
                 look-ahead mask. It grows in place. None: all positions are given.
             first: the values of this pass's first block, for value residuals.
         """
+        # An attention from outside of jumok need not have these arguments.
+        more: dict[str, Any] = {} if first is None else {"first": first}
+        position = 0
+        read: Tensor | tuple[Tensor, Tensor] | None = memory
         if state is not None:
-            return self._step(stream, normed, allowed, memory_allowed, state, first)
-        found = self.self_attention(normed, normed, allowed, **_of_first_layer(first))
-        stream, normed = self.after_self(stream, found)
+            more["past"], position, read = state.past, state.past.length, state.memory
+        update = self.self_attention(normed, normed, allowed, **more)
+        stream, normed = self.after_self(stream, update)
         if self.cross_attention is not None:
-            found = self.cross_attention(normed, memory, memory_allowed)
-            stream, normed = self.after_cross(stream, found)
-        return self.after_feedforward(stream, self.feedforward(normed))
-
-    def _step(
-        self,
-        stream: States,
-        normed: States,
-        allowed: AttentionMask | None,
-        memory_allowed: AttentionMask | None,
-        state: BlockState,
-        first: FirstValues | None,
-    ) -> tuple[States, States]:
-        position = state.past.length
-        more = _of_first_layer(first)
-        found = self.self_attention(normed, normed, allowed, past=state.past, **more)
-        stream, normed = self.after_self(stream, found)
-        if self.cross_attention is not None and state.memory is not None:
-            found = self.cross_attention(normed, state.memory, memory_allowed, position)
-            stream, normed = self.after_cross(stream, found)
+            assert read is not None, "attention to a Memory needs one"
+            update = self.cross_attention(normed, read, memory_allowed, position)
+            stream, normed = self.after_cross(stream, update)
         return self.after_feedforward(stream, self.feedforward(normed))
 
     @property
@@ -124,7 +110,6 @@ class Stack(nn.ModuleList):
     recompute = False
 
     def __iter__(self) -> Iterator[Block]:
-        """The blocks from the first to the last."""
         return cast(Iterator[Block], super().__iter__())
 
     def forward(
@@ -150,13 +135,7 @@ class Stack(nn.ModuleList):
         return normed
 
     def start(self, memory: Float[Tensor, "batch source dim"] | None) -> list[BlockState]:
-        """The state of every block before the first step."""
         return [block.start(memory) for block in self]
-
-
-def _of_first_layer(first: FirstValues | None) -> dict[str, FirstValues]:
-    """An argument that an attention from outside of jumok need not have."""
-    return {} if first is None else {"first": first}
 
 
 def checkpointed(block: Block, given: tuple[Any, ...]) -> tuple[States, States]:
@@ -168,13 +147,13 @@ def checkpointed(block: Block, given: tuple[Any, ...]) -> tuple[States, States]:
 
     def run(*inputs: Any) -> tuple[States, States]:
         with noise.after(drawn):
-            found: tuple[States, States] = block(*inputs)
-            return found
+            outputs: tuple[States, States] = block(*inputs)
+            return outputs
 
-    found: tuple[States, States] = checkpoint(
+    outputs: tuple[States, States] = checkpoint(
         run, *given, use_reentrant=False, preserve_rng_state=False
     )
-    return found
+    return outputs
 
 
 def reorder_blocks(states: list[BlockState], rows: Int[Tensor, " rows"], memory: bool) -> None:

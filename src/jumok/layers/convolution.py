@@ -18,7 +18,7 @@ from torch import nn
 from jumok.layers.dropout import Dropout
 from jumok.shapes import Float, Tensor, UInt8
 
-GROUPS = 8
+NORM_GROUPS = 8
 
 PictureTensor = Float[Tensor, "batch channels height width"]
 
@@ -50,7 +50,7 @@ class Convolution(nn.Conv2d):
 
 def group_norm(channels: int) -> nn.GroupNorm:
     """A norm over as many groups as divide the channels, at most 8."""
-    return nn.GroupNorm(math.gcd(channels, GROUPS), channels)
+    return nn.GroupNorm(math.gcd(channels, NORM_GROUPS), channels)
 
 
 class ResidualBlock(nn.Module):
@@ -66,7 +66,6 @@ class ResidualBlock(nn.Module):
         nn.init.zeros_(self.second.weight)
 
     def forward(self, picture: PictureTensor) -> PictureTensor:
-        """The picture, to which the block added what it found."""
         inner = self.first(F.relu(self.first_norm(picture)))
         return picture + self.second(self.dropout(F.relu(self.second_norm(inner))))
 
@@ -75,8 +74,6 @@ class Stage(nn.Sequential):
     """Blocks of one size; the first convolution halves rows and columns where `inner` is given.
 
     Args:
-        channels: of the stage.
-        blocks: how many.
         dropout: what every block drops between its convolutions.
         inner: channels of the stage before; None for the first one, which halves nothing.
     """
@@ -108,10 +105,7 @@ class ConvolutionStack(nn.Module):
     Args:
         channels: of each stage; every stage but the first has half the rows and columns of the
             one before.
-        blocks: residual blocks in each stage.
-        dropout: what every block drops.
         patch: pixels a side that become one cell of the first stage; 1 keeps every pixel.
-        colours: channels of the pixels.
 
     Attributes:
         stages: one a size; another part may be put between them or into them.

@@ -51,8 +51,7 @@ class Embedding(nn.Module):
     Attributes:
         frozen: the rows of the table that training does not change
             (`training/optimization/frozen.py`); None where all learn.
-        edit: changes the words' vectors before anything is done with them; None: nothing does. It
-            is the only way to intervene in a word (`inspection/hooks/intervene.py`).
+        edit: changes the words' vectors before anything is done with them; None: nothing does.
     """
 
     edit: ContextAttribute[StateEdit | None] = ContextAttribute()

@@ -2,10 +2,9 @@
 
     p = softmax(W_r x),  y = sum over the k largest p_e of (p_e / their sum) expert_e(x)
 
-Parameters grow with the number of experts, and the work of a position with k alone. No position is
-dropped, however many want the same expert, so an output does not depend on what else is in the
-batch. Nothing in the loss of the task keeps the router from sending everything to a few experts:
-training adds a term that does (`balance_of`).
+No position is dropped, however many want the same expert, so an output does not depend on what
+else is in the batch. A further term of the loss keeps the router from sending everything to a few
+experts (`balance_of`).
 
 Source: Shazeer et al. 2017; Jiang et al. 2024 (Mixtral), section 2.1; the term: Fedus et al. 2022
 (Switch Transformers), section 2.2.
@@ -33,7 +32,6 @@ class Routing:
     """Where the positions of one call went.
 
     Attributes:
-        probabilities: of every expert.
         chosen: the experts of each position, the most probable first.
     """
 
@@ -62,20 +60,20 @@ class Balance:
     """What the mixtures of a model reported in one pass.
 
     Attributes:
-        found: for each call the factor of its term, and its balance.
+        calls: of each call the factor of its term, and its balance.
     """
 
-    found: list[tuple[float, Tensor]] = field(default_factory=list)
+    calls: list[tuple[float, Tensor]] = field(default_factory=list)
 
     @property
     def mean(self) -> Float[Tensor, ""] | None:
         """The mean balance of the layers; None: the model has no mixture."""
-        return torch.stack([each for _, each in self.found]).mean() if self.found else None
+        return torch.stack([each for _, each in self.calls]).mean() if self.calls else None
 
     @property
     def term(self) -> Float[Tensor, ""] | None:
         """What is added to the loss of one target: the mean over the layers, times the factor."""
-        weighed = [factor * each for factor, each in self.found]
+        weighed = [factor * each for factor, each in self.calls]
         return torch.stack(weighed).mean() if weighed else None
 
 
@@ -85,7 +83,7 @@ def record_balance(model: nn.Module) -> Iterator[Balance]:
     balance = Balance()
 
     def hear(mixture: MixtureOfExperts, routing: Routing) -> None:
-        balance.found.append((mixture.balance, balance_of(routing)))
+        balance.calls.append((mixture.balance, balance_of(routing)))
 
     mixtures = (each for each in model.modules() if isinstance(each, MixtureOfExperts))
     with listening_to_each((each, ROUTED, Listener(partial(hear, each))) for each in mixtures):
@@ -96,7 +94,6 @@ class MixtureOfExperts(nn.Module):
     """Feed-forward layers of any kind, and a router.
 
     Args:
-        expert: makes one of them.
         count, used: the number of experts, and of those that a position uses.
         balance: the factor of the balancing term in the loss.
     """
@@ -129,6 +126,6 @@ class MixtureOfExperts(nn.Module):
         for number, expert in enumerate(self.experts):
             places, which = (chosen == number).nonzero(as_tuple=True)
             if len(places):
-                found = expert(rows[places][None])[0]
-                made = made.index_add(0, places, found * weights[places, which][:, None])
+                output = expert(rows[places][None])[0]
+                made = made.index_add(0, places, output * weights[places, which][:, None])
         return made.view(states.shape)

@@ -3,9 +3,8 @@
     added:         x + p
     concatenated:  [x ; p] W,  which is x W_x + p W_p
 
-Concatenation shares no element between word and place; W brings the pair back to the model's width,
-so that tables may still be tied. Written out it is a sum again, of learned images of both: what
-adding does with fewer weights.
+Written out, concatenation is a sum again, of learned images of both; W brings the pair back to the
+model's width, so that tables may still be tied.
 
 Source: added: Vaswani et al. 2017, section 3.5; concatenated: lecture 004 ("Positional encoding").
 """
@@ -35,7 +34,6 @@ class AddedPositions(nn.Module):
         lengths: Int[Tensor, " batch"] | None = None,
         documents: Documents | None = None,
     ) -> States:
-        """The states with their places; see `Embedding.forward`."""
         places = places_of(self.encoding, states, position, lengths, documents)
         missing = states.shape[-1] - places.shape[-1]
         return states + (F.pad(places, (0, missing)) if missing else places)
@@ -56,7 +54,6 @@ class ConcatenatedPositions(nn.Module):
         lengths: Int[Tensor, " batch"] | None = None,
         documents: Documents | None = None,
     ) -> States:
-        """The states with their places; see `Embedding.forward`."""
         places = places_of(self.encoding, states, position, lengths, documents)
         both = torch.cat((states, places.expand(*states.shape[:-1], -1)), dim=-1)
         return self.join(both)

@@ -25,19 +25,15 @@ from jumok.shapes import Allowed, Float, Int, States, Tensor
 ONE_LAYER = (True, 1, 0.0, True, False, True)
 """torch's kernels: biases, one layer, no dropout, learning, one direction, the batch first."""
 
-Inputs = Float[Tensor, "batch length inner"]
-Word = Float[Tensor, "batch inner"]
+CellInputs = Float[Tensor, "batch length inner"]
+CellInput = Float[Tensor, "batch inner"]
 Projected = Float[Tensor, "batch gates"]
 CellState = Float[Tensor, "batch parts dim"]
-Shown = Float[Tensor, "batch length dim"]
+CellOutputs = Float[Tensor, "batch length dim"]
 
 
 class Cell(nn.Module):
     """What reads one input and changes its state; each kind says how.
-
-    Args:
-        inner: width of an input.
-        dim: width of the state.
 
     Attributes:
         gates: how many vectors of `dim` an input is turned into.
@@ -59,7 +55,7 @@ class Cell(nn.Module):
             for gate in self.state.weight.chunk(self.gates):
                 nn.init.orthogonal_(gate)
 
-    def forward(self, inputs: Inputs | Word, state: CellState) -> Shown | CellState:
+    def forward(self, inputs: CellInputs | CellInput, state: CellState) -> CellOutputs | CellState:
         """What others see after each input: by a kernel while learning, else step by step.
 
         Of one input more it gives the state that follows.
@@ -79,7 +75,7 @@ class Cell(nn.Module):
             seen.append(state[:, 0])
         return torch.stack(seen, dim=1)
 
-    def step(self, inputs: Word, state: CellState) -> CellState:
+    def step(self, inputs: CellInput, state: CellState) -> CellState:
         """The state after one input more."""
         after: CellState = self(inputs, state)
         return after
@@ -88,7 +84,7 @@ class Cell(nn.Module):
         """The state after an input that `self.input` has projected."""
         raise NotImplementedError
 
-    def read(self, inputs: Inputs, state: CellState) -> Shown:
+    def read(self, inputs: CellInputs, state: CellState) -> CellOutputs:
         """All inputs at once by a kernel: the fast twin of `advance`."""
         raise NotImplementedError
 
@@ -105,7 +101,7 @@ class VanillaCell(Cell):
     def advance(self, projected: Projected, state: CellState) -> CellState:
         return torch.tanh(projected + self.state(state[:, 0]))[:, None]
 
-    def read(self, inputs: Inputs, state: CellState) -> Shown:
+    def read(self, inputs: CellInputs, state: CellState) -> CellOutputs:
         first = state.transpose(0, 1).contiguous()
         seen, _ = torch.rnn_tanh(inputs, first, self.weights(), *ONE_LAYER)
         return seen
@@ -130,7 +126,7 @@ class LSTMCell(Cell):
         kept = forget.sigmoid() * kept + write.sigmoid() * new.tanh()
         return torch.stack([show.sigmoid() * kept.tanh(), kept], dim=1)
 
-    def read(self, inputs: Inputs, state: CellState) -> Shown:
+    def read(self, inputs: CellInputs, state: CellState) -> CellOutputs:
         first = [part[None].contiguous() for part in state.unbind(dim=1)]
         seen, _, _ = torch.lstm(inputs, first, self.weights(), *ONE_LAYER)
         return seen
@@ -150,7 +146,7 @@ class GRUCell(Cell):
         new = torch.tanh(by_input[2] + reset * by_state[2])
         return torch.lerp(new, seen, keep)[:, None]
 
-    def read(self, inputs: Inputs, state: CellState) -> Shown:
+    def read(self, inputs: CellInputs, state: CellState) -> CellOutputs:
         """All inputs at once, by a kernel of ours where it takes the widths, else by torch's."""
         seen, weight, bias = state[:, 0], self.state.weight, self.state.bias
         if kernel.serves(seen, weight):
@@ -176,14 +172,13 @@ class CellStack(nn.Module):
         self.shape = (len(cells), cells[0].parts, cells[0].dim)
 
     def __iter__(self) -> Iterator[Cell]:
-        """The cells from the lowest to the highest."""
         return cast(Iterator[Cell], iter(self.cells))
 
     def forward(
         self,
-        inputs: Inputs | Word,
+        inputs: CellInputs | CellInput,
         states: Float[Tensor, "batch layers parts dim"],
-    ) -> Shown | Float[Tensor, "batch layers parts dim"]:
+    ) -> CellOutputs | Float[Tensor, "batch layers parts dim"]:
         """What the last cell shows after each input; of one input more all states after it."""
         if inputs.ndim == 2:
             return self._after(inputs, states)
@@ -194,12 +189,11 @@ class CellStack(nn.Module):
     def step(
         self, inputs: Float[Tensor, "batch inner"], states: Float[Tensor, "batch layers parts dim"]
     ) -> Float[Tensor, "batch layers parts dim"]:
-        """All states after one input more."""
         after: Tensor = self(inputs, states)
         return after
 
     def _after(
-        self, inputs: Word, states: Float[Tensor, "batch layers parts dim"]
+        self, inputs: CellInput, states: Float[Tensor, "batch layers parts dim"]
     ) -> Float[Tensor, "batch layers parts dim"]:
         after = []
         for layer, cell in enumerate(self):
@@ -231,9 +225,9 @@ class RecurrentLayer(nn.Module):
         seen = self.forwards(inputs, _nothing_yet(self.forwards, inputs))
         if self.backwards is None:
             return seen
-        turned = turn(inputs, allowed)
+        turned = reversed_rows(inputs, allowed)
         behind = self.backwards(turned, _nothing_yet(self.backwards, inputs))
-        return torch.cat([seen, turn(behind, allowed)], dim=-1)
+        return torch.cat([seen, reversed_rows(behind, allowed)], dim=-1)
 
     def last(self, states: States, allowed: Allowed | None = None) -> Float[Tensor, "batch dim"]:
         """What each direction knew when it had read everything."""
@@ -247,14 +241,14 @@ class RecurrentLayer(nn.Module):
         return torch.cat([at_end[:, :half], states[:, 0, half:]], dim=-1)
 
 
-def turn(states: States, allowed: Allowed | None) -> States:
+def reversed_rows(states: States, allowed: Allowed | None) -> States:
     """Each row's real positions in reverse order; its padding stays where it is."""
     if allowed is None:
         return states.flip(1)
-    return states.gather(1, _turned(allowed)[..., None].expand_as(states))
+    return states.gather(1, _reversed_places(allowed)[..., None].expand_as(states))
 
 
-def _turned(allowed: Allowed) -> Int[Tensor, "batch source"]:
+def _reversed_places(allowed: Allowed) -> Int[Tensor, "batch source"]:
     lengths = allowed.sum(dim=1, keepdim=True)
     position = torch.arange(allowed.shape[1], device=allowed.device)
     return torch.where(allowed, lengths - 1 - position, position)

@@ -31,7 +31,7 @@ from jumok.models.builder import BlockBuilder
 from jumok.models.decoder import TransformerDecoder
 from jumok.models.memory import Memory, SequenceToSequence
 from jumok.models.recurrent import RecurrentParts
-from jumok.positions.grid import GridPositions
+from jumok.positions.sinusoidal import GridPositions
 from jumok.shapes import Allowed, Float, Tensor, UInt8
 
 CELL_SHARE = 4  # the one-vector memory keeps dim / 4 numbers of every cell
@@ -41,7 +41,6 @@ class CaptionerModel(SequenceToSequence):
     """An encoder of images, and a decoder that writes sentences about them.
 
     Attributes:
-        noise: the source of every dropout mask of this model.
         grid: rows and columns of the cells that the decoder attends to; (1, 1) for one vector.
         doubly_stochastic: weight of the term that rewards attending to every cell; 0 for none.
     """
@@ -113,7 +112,6 @@ class PixelEncoder(nn.Module):
     def forward(
         self, pictures: UInt8[Tensor, "batch 3 height width"], like: Tensor
     ) -> Float[Tensor, "batch cells channels"]:
-        """The cells row by row."""
         grid = self.convolutions(scale_pixels(pictures, like))
         return grid.flatten(2).transpose(1, 2)  # batch channels cells -> batch cells channels
 
@@ -132,8 +130,7 @@ class GridWriter(nn.Module):
     """Each cell becomes a state of the Memory: W x + b + its position.
 
     Attributes:
-        edit: changes the cells' vectors before they are used; None: no change. All interventions
-            in cells use it.
+        edit: changes the cells' vectors before they are used; None: no change.
     """
 
     edit: ContextAttribute[StateEdit | None] = ContextAttribute()
@@ -146,7 +143,6 @@ class GridWriter(nn.Module):
     def forward(
         self, cells: Float[Tensor, "batch cells width"]
     ) -> Float[Tensor, "batch cells dim"]:
-        """The Memory's states."""
         edit = self.edit
         if edit is not None:
             cells = edit(cells, 0)
@@ -167,7 +163,6 @@ class GridReader(nn.Module):
     def forward(
         self, cells: Float[Tensor, "batch cells dim"], allowed: Allowed | None = None
     ) -> Float[Tensor, "batch cells dim"]:
-        """One vector a cell."""
         return self.blocks(cells, self.first_norm(cells), mask_of_keys(allowed))
 
 
@@ -185,6 +180,5 @@ class VectorWriter(nn.Module):
         self.outer = Linear(2 * dim, dim)
 
     def forward(self, cells: Float[Tensor, "batch cells width"]) -> Float[Tensor, "batch 1 dim"]:
-        """The Memory's only state."""
         beside = F.relu(self.squeeze(cells)).flatten(1)
         return self.outer(F.relu(self.inner(beside)))[:, None]

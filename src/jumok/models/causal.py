@@ -21,12 +21,7 @@ from jumok.shapes import Float, Int, Tensor
 
 
 class CausalLanguageModel(nn.Module):
-    """Predicts the probability of each next token.
-
-    Attributes:
-        noise: the source of every dropout mask of this model.
-        decoder: the model as a Decoder.
-    """
+    """Predicts the probability of each next token."""
 
     def __init__(self, config: CausalConfig, vocabulary_size: int) -> None:
         super().__init__()

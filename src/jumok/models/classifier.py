@@ -19,13 +19,8 @@ class TextClassifier(nn.Module):
     """An encoder, pooling, and a linear layer.
 
     Args:
-        config: sizes and parts.
         pieces: the tokenizer's vocabulary size. The table has one row more, as that
             of a masked language model, whose weights can thus be taken over as they are.
-        labels: the number of labels.
-
-    Attributes:
-        noise: the source of every dropout mask of this model.
     """
 
     def __init__(self, config: TextClassifierConfig, pieces: int, labels: int) -> None:
@@ -46,5 +41,4 @@ class TextClassifier(nn.Module):
     def forward(
         self, tokens: Int[Tensor, "batch length"], allowed: Allowed | None = None
     ) -> Float[Tensor, "batch labels"]:
-        """One logit for each label."""
         return self.output(self.dropout(self.vectors(tokens, allowed)))

@@ -83,7 +83,6 @@ class TransformerDecoder(nn.Module):
         return self.blocks(stream, normed, allowed, memory.states, of_memory)
 
     def logits(self, hidden: Float[Tensor, "*axes dim"]) -> Float[Tensor, "*axes vocabulary"]:
-        """The scores of every entry of the vocabulary."""
         return self.output(hidden)
 
     @observable
@@ -120,7 +119,6 @@ class TransformerDecoder(nn.Module):
     def step(
         self, tokens: Int[Tensor, " batch"], state: TransformerState
     ) -> tuple[Float[Tensor, "batch vocabulary"], TransformerState]:
-        """Reads one token a row; returns the logits of the next one."""
         logits, state = self(None, tokens[:, None], state)
         return logits[:, 0], state
 
@@ -128,13 +126,11 @@ class TransformerDecoder(nn.Module):
     def read_all(
         self, tokens: Int[Tensor, "batch new"], state: TransformerState
     ) -> tuple[Float[Tensor, "batch new vocabulary"], TransformerState]:
-        """Reads several tokens a row in one pass; returns the logits after each."""
         logits, state = self(None, tokens, state)
         return logits, state
 
     @observable
     def reorder(self, state: TransformerState, rows: Int[Tensor, " rows"]) -> TransformerState:
-        """Row i becomes the old row rows[i]."""
         memory_rows = state.memory_rows[rows]
         moved = not torch.equal(memory_rows, state.memory_rows)
         reorder_blocks(state.blocks, rows, memory=moved)

@@ -20,15 +20,7 @@ from jumok.shapes import Allowed, Float, Int, Tensor
 
 
 class Transformer(SequenceToSequence):
-    """Encoder and decoder, with one vocabulary.
-
-    Args:
-        config: sizes and parts.
-        vocabulary_size: entries of the joint vocabulary.
-
-    Attributes:
-        noise: the source of every dropout mask of this model.
-    """
+    """Encoder and decoder, with one vocabulary."""
 
     def __init__(self, config: TransformerConfig, vocabulary_size: int) -> None:
         super().__init__()

@@ -6,6 +6,7 @@ Source: lecture 004, last figure (a convolutional network with self-attention); 
 """
 
 import torch
+import torch.nn.functional as F
 from torch import nn
 
 from jumok.attention.convolution import PixelAttention
@@ -15,16 +16,31 @@ from jumok.kernels.linear import Linear
 from jumok.kernels.noise import Noise
 from jumok.layers.convolution import ConvolutionStack, scale_pixels
 from jumok.layers.dropout import Dropout
-from jumok.layers.mixing import PixelMixing
 from jumok.shapes import Float, Tensor, UInt8
 
 
-class ImageClassifier(nn.Module):
-    """From images to logits of labels.
+class PixelMixing(nn.Module):
+    """x + gate * conv_1x1(relu(conv_1x1(x))): each pixel on its own, none looks at another.
 
-    Attributes:
-        noise: the source of every dropout mask of this model.
+    It replaces attention over pixels to measure what attention contributes. Twice as wide inside,
+    it has exactly the parameters of a `PixelAttention` whose heads share the channels:
+    4 channels^2 + 3 channels + 1. The gate starts at 0 as well.
     """
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.inner = nn.Conv2d(channels, 2 * channels, 1)
+        self.outer = nn.Conv2d(2 * channels, channels, 1)
+        self.residual_gate = nn.Parameter(torch.zeros(1))
+
+    def forward(
+        self, features: Float[Tensor, "batch channels height width"]
+    ) -> Float[Tensor, "batch channels height width"]:
+        return features + self.residual_gate * self.outer(F.relu(self.inner(features)))
+
+
+class ImageClassifier(nn.Module):
+    """From images to logits of labels."""
 
     def __init__(self, config: ImageClassifierConfig, labels: int) -> None:
         super().__init__()
@@ -41,8 +57,9 @@ class ImageClassifier(nn.Module):
             stage = self.stack.stages[number - 1]
             assert isinstance(stage, nn.Sequential)
             if number in config.attention_after:
-                role = Role("image", number - 1)
-                stage.append(self._attention(width, config, role))
+                heads, role = config.attention_heads, Role("image", number - 1)
+                dim, drop = width // heads, config.attention_dropout
+                stage.append(PixelAttention(width, heads, dim, dim, self.noise, drop, role))
             if number in config.mixing_after:
                 stage.append(PixelMixing(width))
         self.dropout = Dropout(config.dropout, self.noise)
@@ -51,7 +68,6 @@ class ImageClassifier(nn.Module):
     def forward(
         self, pixels: UInt8[Tensor, "batch colours height width"]
     ) -> Float[Tensor, "batch labels"]:
-        """The logits of every label."""
         grid = self.stack(scale_pixels(pixels, like=self.output.weight))
         return self.output(self.dropout(grid.mean(dim=(2, 3))))
 
@@ -61,11 +77,3 @@ class ImageClassifier(nn.Module):
     ) -> Float[Tensor, "batch labels"]:
         """The probability of each label; a row sums to 1."""
         return self(pixels).float().softmax(dim=1)
-
-    def _attention(
-        self, channels: int, config: ImageClassifierConfig, role: Role
-    ) -> PixelAttention:
-        """The number of heads, which divide the channels."""
-        heads = config.attention_heads
-        dim = channels // heads
-        return PixelAttention(channels, heads, dim, dim, self.noise, config.attention_dropout, role)

@@ -41,7 +41,6 @@ class PredictionHead(nn.Module):
         return self.norm(F.gelu(self.dense(states)))
 
     def forward(self, states: Float[Tensor, "*axes dim"]) -> Float[Tensor, "*axes vocabulary"]:
-        """The scores of every entry of the vocabulary."""
         return self.output(self.transform(states)) + self.bias
 
 
@@ -49,13 +48,8 @@ class MaskedLanguageModel(nn.Module):
     """An encoder and a prediction head.
 
     Args:
-        config: sizes and parts.
         pieces: the tokenizer's vocabulary size. The table has one row more, MASK's,
             which no text can spell.
-
-    Attributes:
-        noise: the source of every dropout mask of this model.
-        mask: the id of MASK.
     """
 
     def __init__(self, config: MaskedConfig, pieces: int) -> None:

@@ -37,12 +37,7 @@ from jumok.shapes import Allowed, Float, Int, Tensor
 
 
 class RecurrentModel(SequenceToSequence):
-    """Encoder and decoder, with one vocabulary.
-
-    Args:
-        config: sizes and parts.
-        vocabulary_size: entries of the joint vocabulary.
-    """
+    """Encoder and decoder, with one vocabulary."""
 
     def __init__(self, config: RecurrentConfig, vocabulary_size: int) -> None:
         super().__init__()
@@ -81,7 +76,6 @@ class RecurrentEncoder(nn.Module):
     def forward(
         self, tokens: Int[Tensor, "batch source"], allowed: Allowed | None = None
     ) -> Float[Tensor, "batch source dim"]:
-        """One vector for each position."""
         states = self.embedding(tokens)
         for reader in self.readers:
             states = self.dropout(reader(states, allowed))

@@ -38,8 +38,6 @@ class RecurrentState:
     """The decoder's state between steps.
 
     Attributes:
-        cells: the states of all layers.
-        memory: the Memory.
         keys: the keys of the Memory; None without attention.
         covered: the total weight of each position so far; None where it is not counted.
         shown: h of the step before; None where it is not fed back.
@@ -82,11 +80,8 @@ class DecoderParts:
     """The parts of every RNN decoder.
 
     Attributes:
-        embedding: that of target words.
-        cells: the RNN.
         first: from the mean of the Memory to the first states.
         readout: from [state, ...] to a step's output h, of the width of `output`.
-        dropout: that of h.
         output: from h to logits.
     """
 
@@ -117,7 +112,6 @@ class RecurrentDecoder(nn.Module):
     def hidden(
         self, memory: Memory, tokens: Int[Tensor, "batch target"]
     ) -> Float[Tensor, "batch target shown"]:
-        """h of every step, all steps at once."""
         seen = self.cells(self.embedding(tokens), self.start(memory).cells)
         return self.show(seen)
 
@@ -151,7 +145,6 @@ class RecurrentDecoder(nn.Module):
     def step(
         self, tokens: Int[Tensor, " batch"], state: RecurrentState
     ) -> tuple[Float[Tensor, "batch vocabulary"], RecurrentState]:
-        """Reads one token a row; returns the logits of the next one."""
         logits, state = self(None, tokens[:, None], state)
         return logits[:, 0], state
 
@@ -162,7 +155,6 @@ class RecurrentDecoder(nn.Module):
 
     @observable
     def reorder(self, state: RecurrentState, rows: Int[Tensor, " rows"]) -> RecurrentState:
-        """Row i becomes the old row rows[i]."""
         return state.select(rows)
 
     def show(self, *known: Float[Tensor, "*axes _"]) -> Float[Tensor, "*axes shown"]:
@@ -226,7 +218,7 @@ class AttentionDecoder(RecurrentDecoder):
         """The context vector of one query a row, and the state with the updated coverage."""
         memory = state.memory
         assert state.keys is not None
-        found, weights = self.attention(
+        context, weights = self.attention(
             query[:, None],
             state.keys,
             memory.states,
@@ -235,7 +227,7 @@ class AttentionDecoder(RecurrentDecoder):
             state.position,
         )
         covered = None if state.covered is None else state.covered + weights[:, 0]
-        return found[:, 0], replace(state, covered=covered, position=state.position + 1)
+        return context[:, 0], replace(state, covered=covered, position=state.position + 1)
 
 
 class BahdanauDecoder(AttentionDecoder):
@@ -282,8 +274,8 @@ class GatedDecoder(BahdanauDecoder):
     def attend(
         self, query: Float[Tensor, "batch dim"], state: RecurrentState
     ) -> tuple[Float[Tensor, "batch memory_dim"], RecurrentState]:
-        found, state = super().attend(query, state)
-        return torch.sigmoid(self.gate(query)) * found, state
+        context, state = super().attend(query, state)
+        return torch.sigmoid(self.gate(query)) * context, state
 
 
 class LuongDecoder(AttentionDecoder):
@@ -302,15 +294,15 @@ class LuongDecoder(AttentionDecoder):
     ) -> tuple[Float[Tensor, "batch target dim"], Float[Tensor, "batch target memory_dim"]]:
         """All states at once, and their context vectors."""
         seen = self.cells(words, state.cells)
-        return seen, self.find(seen, state)
+        return seen, self.contexts_of(seen, state)
 
-    def find(
+    def contexts_of(
         self, seen: Float[Tensor, "batch target dim"], state: RecurrentState
     ) -> Float[Tensor, "batch target memory_dim"]:
         """The context vectors of all states."""
         memory = state.memory
-        found, _ = self.attention(seen, state.keys, memory.states, memory.allowed)
-        return found
+        context, _ = self.attention(seen, state.keys, memory.states, memory.allowed)
+        return context
 
     def advance(self, word: Word, state: RecurrentState) -> tuple[Shown, RecurrentState]:
         state = replace(state, cells=self.cells.step(word, state.cells))
@@ -331,26 +323,26 @@ class GNMTDecoder(LuongDecoder):
         """All states of the last layer at once, and the context vectors of the first layer."""
         first, *above = self.cells
         seen = first(words, state.cells[:, 0])
-        found = self.find(seen, state)
+        context = self.contexts_of(seen, state)
         for layer, cell in enumerate(above, start=1):
-            seen = cell(self.beside(seen, found), state.cells[:, layer])
-        return seen, found
+            seen = cell(self.beside(seen, context), state.cells[:, layer])
+        return seen, context
 
     def advance(self, word: Word, state: RecurrentState) -> tuple[Shown, RecurrentState]:
         """One step: the lowest layer attends, and all above read its context vector."""
         first, *above = self.cells
         cells = [first.step(word, state.cells[:, 0])]
-        found, state = self.attend(cells[0][:, 0], state)
+        context, state = self.attend(cells[0][:, 0], state)
         for layer, cell in enumerate(above, start=1):
-            cells.append(cell.step(self.beside(cells[-1][:, 0], found), state.cells[:, layer]))
+            cells.append(cell.step(self.beside(cells[-1][:, 0], context), state.cells[:, layer]))
         state = replace(state, cells=torch.stack(cells, dim=1))
-        return self.show(state.seen, found), state
+        return self.show(state.seen, context), state
 
     def beside(
-        self, seen: Float[Tensor, "*axes dim"], found: Float[Tensor, "*axes memory_dim"]
+        self, seen: Float[Tensor, "*axes dim"], context: Float[Tensor, "*axes memory_dim"]
     ) -> Float[Tensor, "*axes _"]:
         """The input of a layer above the first, with the dropout between layers."""
-        read: Tensor = self.cells.dropout(torch.cat([seen, found], dim=-1))
+        read: Tensor = self.cells.dropout(torch.cat([seen, context], dim=-1))
         return read
 
 

@@ -1,7 +1,7 @@
 """The size of a model by arithmetic, before its memory is allocated.
 
-Sizes from a file may be anything, and an allocation that is too large is not always refused: most
-systems overcommit memory, and kill the process when it is used. Biases and norms are not counted.
+An allocation that is too large is not always refused: most systems overcommit memory, and kill the
+process when it is used. Biases and norms are not counted.
 """
 
 import os
@@ -62,11 +62,11 @@ def memory() -> int:
         return 1 << 40
 
 
-def _block(config: StackConfig, cross: bool = False) -> int:
+def _block_size(config: StackConfig, cross: bool = False) -> int:
     return matrices(block(config, cross=cross))
 
 
-def _places(config: StackConfig) -> int:
+def _table_size(config: StackConfig) -> int:
     positions, dim = config.specs.positions, config.dim
     table = positions.limited and positions.width(dim, config.max_length) == dim
     joined = dim * dim if config.positions_join == "concatenate" else 0
@@ -74,53 +74,56 @@ def _places(config: StackConfig) -> int:
 
 
 @numbers_in.register
-def _transformer(config: TransformerConfig, vocabulary: int, _: int) -> int:
-    blocks = config.encoder_layers * _block(config)
-    blocks += config.decoder_layers * _block(config, cross=True)
-    return blocks + TABLES[config.tied] * vocabulary * config.dim + 2 * _places(config)
+def _transformer_size(config: TransformerConfig, vocabulary: int, _: int) -> int:
+    blocks = config.encoder_layers * _block_size(config)
+    blocks += config.decoder_layers * _block_size(config, cross=True)
+    return blocks + TABLES[config.tied] * vocabulary * config.dim + 2 * _table_size(config)
 
 
 @numbers_in.register
-def _encoder(config: MaskedConfig | TextClassifierConfig, vocabulary: int, labels: int) -> int:
-    tables = (vocabulary + labels) * config.dim + _places(config)
-    return config.layers * _block(config) + tables
+def _encoder_size(config: MaskedConfig | TextClassifierConfig, vocabulary: int, labels: int) -> int:
+    tables = (vocabulary + labels) * config.dim + _table_size(config)
+    return config.layers * _block_size(config) + tables
 
 
 @numbers_in.register
-def _causal(config: CausalConfig, vocabulary: int, _: int) -> int:
-    tables = (1 if config.tied else 2) * vocabulary * config.dim + _places(config)
-    return config.layers * _block(config) + tables
+def _causal_size(config: CausalConfig, vocabulary: int, _: int) -> int:
+    tables = (1 if config.tied else 2) * vocabulary * config.dim + _table_size(config)
+    return config.layers * _block_size(config) + tables
 
 
 @numbers_in.register
-def _recurrent(config: RecurrentConfig, vocabulary: int, _: int) -> int:
+def _recurrent_size(config: RecurrentConfig, vocabulary: int, _: int) -> int:
     cells = matrices(readers(config)) + matrices(writer(config))
     return cells + TABLES[config.tied] * vocabulary * config.embedding
 
 
-def _convolutions(config: CnnConfig | ImageClassifierConfig) -> int:
+def _convolution_size(config: CnnConfig | ImageClassifierConfig) -> int:
     stem = 3 * (2 * config.patch + 1) ** 2 * config.channels[0]
     halving = sum(9 * a * b for a, b in zip(config.channels, config.channels[1:], strict=False))
     return stem + halving + sum(config.blocks * 18 * channels**2 for channels in config.channels)
 
 
 @numbers_in.register
-def _captioner(config: CaptionerConfig, vocabulary: int, _: int) -> int:
+def _captioner_size(config: CaptionerConfig, vocabulary: int, _: int) -> int:
     encoder, decoder = config.encoder, config.decoder
     cells, dim = encoder.grid[0] * encoder.grid[1], decoder.dim
     grid = config.memory == "grid"
     joined = cells * dim if grid else cells * (dim // 4) * dim
-    seen = (_convolutions(encoder) if isinstance(encoder, CnnConfig) else 0) + encoder.width * dim
-    read = config.reader.layers and config.reader.layers * _block(config.reader.stack(dim))
+    seen = encoder.width * dim
+    if isinstance(encoder, CnnConfig):
+        seen += _convolution_size(encoder)
+    read = config.reader.layers and config.reader.layers * _block_size(config.reader.stack(dim))
     if isinstance(decoder, RnnDecoderConfig):
         written = matrices(writer(decoder.recurrent(looks=grid))) + vocabulary * decoder.embedding
     else:
-        written = decoder.layers * _block(decoder, cross=True) + vocabulary * dim + _places(decoder)
+        written = decoder.layers * _block_size(decoder, cross=True)
+        written += vocabulary * dim + _table_size(decoder)
     return joined + seen + read + written
 
 
 @numbers_in.register
-def _picture(config: ImageClassifierConfig, _: int, labels: int) -> int:
+def _picture_size(config: ImageClassifierConfig, _: int, labels: int) -> int:
     looked = (*config.attention_after, *config.mixing_after)
     among = sum(4 * config.channels[stage - 1] ** 2 for stage in looked)
-    return _convolutions(config) + among + labels * config.channels[-1]
+    return _convolution_size(config) + among + labels * config.channels[-1]

@@ -1,7 +1,4 @@
-"""The tensors of models that write text, by their configs, without building them.
-
-Nothing here imports torch.
-"""
+"""The tensors of models that write text, by their configs. Nothing is built, nor torch imported."""
 
 from dataclasses import dataclass
 
@@ -12,8 +9,8 @@ from jumok.config.stack import StackConfig
 from jumok.config.transformer import TransformerConfig
 from jumok.specs import AttentionSpec, Shapes, linear, under
 
-TABLES = "encoder.embedding.table", "decoder.embedding.table", "decoder.output.weight"
-TIED = {"all": (TABLES,), "target": (TABLES[1:],), "none": ()}
+TABLE_NAMES = "encoder.embedding.table", "decoder.embedding.table", "decoder.output.weight"
+TIED = {"all": (TABLE_NAMES,), "target": (TABLE_NAMES[1:],), "none": ()}
 """The names of one tensor, by `tied`."""
 
 HEADS = AttentionSpec()
@@ -41,9 +38,9 @@ def tensors_of(config: TransformerConfig, vocabulary: int) -> Tensors | None:
     """The tensors of the model of this config; None if one of its parts does not say them."""
     if not is_described(config):
         return None
-    shapes: Shapes = dict.fromkeys(TABLES, (vocabulary, config.dim))
-    shapes |= _stack(config, "encoder", config.encoder_layers, cross=False)
-    shapes |= _stack(config, "decoder", config.decoder_layers, cross=True)
+    shapes: Shapes = dict.fromkeys(TABLE_NAMES, (vocabulary, config.dim))
+    shapes |= _stack_tensors(config, "encoder", config.encoder_layers, cross=False)
+    shapes |= _stack_tensors(config, "decoder", config.decoder_layers, cross=True)
     return Tensors(shapes, TIED[config.tied])
 
 
@@ -51,12 +48,12 @@ def causal_tensors_of(config: CausalConfig, vocabulary: int) -> Tensors | None:
     """The same of a causal language model."""
     if not is_described(config):
         return None
-    shapes: Shapes = dict.fromkeys(TABLES[1:], (vocabulary, config.dim))
-    shapes |= _stack(config, "decoder", config.layers, cross=False)
+    shapes: Shapes = dict.fromkeys(TABLE_NAMES[1:], (vocabulary, config.dim))
+    shapes |= _stack_tensors(config, "decoder", config.layers, cross=False)
     return Tensors(shapes, TIED["target" if config.tied else "none"])
 
 
-def _stack(config: StackConfig, side: str, layers: int, *, cross: bool) -> Shapes:
+def _stack_tensors(config: StackConfig, side: str, layers: int, *, cross: bool) -> Shapes:
     positions, shapes = config.specs.positions, Shapes()
     if positions.learned:
         shapes["embedding.positions.encoding.table"] = config.max_length, config.dim
@@ -124,7 +121,7 @@ def recurrent_tensors(config: RecurrentConfig, vocabulary: int) -> Tensors | Non
     """The same of an RNN."""
     if not is_described(config):
         return None
-    shapes: Shapes = dict.fromkeys(TABLES, (vocabulary, config.embedding))
+    shapes: Shapes = dict.fromkeys(TABLE_NAMES, (vocabulary, config.embedding))
     return Tensors(shapes | readers(config) | writer(config), TIED[config.tied])
 
 
@@ -134,7 +131,7 @@ def readers(config: RecurrentConfig) -> Shapes:
     for layer in range(config.encoder_layers):
         inputs = config.dim if layer else config.embedding
         for way in ways:
-            cell = _cell(config, inputs, config.dim // len(ways))
+            cell = _cell_tensors(config, inputs, config.dim // len(ways))
             shapes |= under(f"encoder.readers.{layer}.{way}", cell)
     return shapes
 
@@ -145,7 +142,7 @@ def writer(config: RecurrentConfig) -> Shapes:
     shapes |= linear("first", config.dim, config.decoder_layers * STATES[config.cell] * config.dim)
     for layer in range(config.decoder_layers):
         widths = config.upper_inputs if layer else config.word_inputs
-        shapes |= under(f"cells.cells.{layer}", _cell(config, sum(widths), config.dim))
+        shapes |= under(f"cells.cells.{layer}", _cell_tensors(config, sum(widths), config.dim))
     if config.gate:
         shapes |= linear("gate", config.dim, 1)
     if config.looks:
@@ -155,6 +152,6 @@ def writer(config: RecurrentConfig) -> Shapes:
     return under("decoder", shapes)
 
 
-def _cell(config: RecurrentConfig, inputs: int, dim: int) -> Shapes:
+def _cell_tensors(config: RecurrentConfig, inputs: int, dim: int) -> Shapes:
     gates = GATES[config.cell] * dim
     return linear("input", inputs, gates) | linear("state", dim, gates)

@@ -95,7 +95,7 @@ def _scores(config: StackConfig, keys: float, fused: bool, *, cross: bool = Fals
     kept = keys * (4 if config.attention_dropout else 2)
     if config.score_cap is not None:
         kept += keys
-    if not config.specs.score.product:  # a hidden vector for each pair
+    if config.specs.score.hidden:
         kept += keys * config.sizes.head_dim
     return config.heads * kept
 
@@ -191,7 +191,7 @@ def _writer(model: RecurrentConfig, keys: float) -> float:
     words = 5 * model.embedding
     if not model.looks:
         return cells + words
-    looks = 4 * model.dim + keys * (2 if model.score.product else model.dim)
+    looks = 4 * model.dim + keys * (model.dim if model.score.hidden else 2)
     # Attention before the cell's step: the steps are computed one by one, gate by gate.
     apart = GATES[model.cell] * model.dim if model.order == "bahdanau" else 0
     return cells + words + looks + apart

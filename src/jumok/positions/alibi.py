@@ -7,14 +7,11 @@
 The slope m_h sets the range of a head. No position is added to any vector, so the model has no
 maximum length.
 
-The paper is about causal attention, where j never exceeds i, and has the first line only. The
-second line is jumok's extension to encoders: with one slope for both directions a sentence and its
-reverse would be the same to an encoder, so a head of long range to the left is of short range to
-the right.
+The second line is not in the paper, whose attention is causal: with one slope for both directions
+a sentence and its reverse would be the same to an encoder.
 
-Source: Press et al. 2022 (Train short, test long), section 3; the slopes where the number of heads
-is no power of two are those of its published code, whose authors name slopes of their own for each
-direction as a way for encoders (attention_with_linear_biases, issue 5).
+Source: Press et al. 2022 (Train short, test long), section 3; its published code for numbers of
+heads that are no power of two, and issue 5 there for a slope for each direction.
 """
 
 import torch
@@ -22,20 +19,8 @@ from torch import nn
 
 from jumok.positions.constant import Constant
 from jumok.positions.interfaces import PositionSizes
+from jumok.positions.tables import slopes
 from jumok.shapes import Float, Tensor
-
-
-def slopes(heads: int) -> list[float]:
-    """The slope of each head: for 8 heads 1/2, 1/4, ..., 1/256.
-
-    Where `heads` is no power of two: those of the power of two below, and then every other one of
-    the power of two above.
-    """
-    power = 1 << (heads.bit_length() - 1)
-    even = [2.0 ** (-8.0 * h / power) for h in range(1, power + 1)]
-    if power == heads:
-        return even
-    return even + slopes(2 * power)[0::2][: heads - power]
 
 
 class AlibiPositions(nn.Module):
@@ -49,7 +34,6 @@ class AlibiPositions(nn.Module):
 
     @classmethod
     def of(cls, sizes: PositionSizes) -> "AlibiPositions":
-        """For a model of these sizes."""
         return cls(sizes.heads)
 
     def forward(

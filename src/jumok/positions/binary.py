@@ -14,11 +14,7 @@ from torch import nn
 from jumok.positions.interfaces import PositionSizes
 from jumok.positions.learned import check_reach
 from jumok.shapes import Float, Tensor
-
-
-def bits_for(length: int) -> int:
-    """The number of bits that distinguish `length` positions; at least 1."""
-    return max(1, (length - 1).bit_length())
+from jumok.specs import BinaryPositionSpec
 
 
 class BinaryPositions(nn.Module):
@@ -32,11 +28,10 @@ class BinaryPositions(nn.Module):
 
     def __init__(self, length: int) -> None:
         super().__init__()
-        self.width = bits_for(length)
+        self.width = BinaryPositionSpec().width(0, length)
 
     @classmethod
     def of(cls, sizes: PositionSizes) -> "BinaryPositions":
-        """For a model of these sizes."""
         return cls(sizes.length)
 
     def forward(self, position: int, length: int) -> Float[Tensor, "{length} bits"]:

@@ -3,9 +3,8 @@
     index:     P[t] = t
     fraction:  P[t] = t / (n - 1),  n positions in the sentence
 
-Neither is sufficient. Indexes grow without bound, and a longer sentence has numbers that were not
-in training. The step of a fraction depends on the sentence's length, so that equal distances
-differ. Both are here because their faults motivate the other encodings.
+Both are here because their faults motivate the other encodings: a longer sentence has indexes that
+were not in training, and the step of a fraction depends on the sentence's length.
 
 Source: lecture 001 ("the numbers grow too large", "does not generalise"), lecture 002 (strategies 1
 and 2).
@@ -26,11 +25,9 @@ class IndexPositions(nn.Module):
 
     @classmethod
     def of(cls, _sizes: PositionSizes) -> "IndexPositions":
-        """For a model of these sizes."""
         return cls()
 
     def forward(self, position: int, length: int) -> Float[Tensor, "{length} 1"]:
-        """The numbers of `length` positions from `position` on."""
         return torch.arange(position, position + length, dtype=torch.float32)[:, None]
 
 
@@ -51,7 +48,6 @@ class FractionPositions(nn.Module):
 
     @classmethod
     def of(cls, sizes: PositionSizes) -> "FractionPositions":
-        """For a model of these sizes."""
         return cls(sizes.length)
 
     def forward(

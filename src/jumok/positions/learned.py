@@ -20,7 +20,6 @@ class LearnedPositions(nn.Module):
 
     @classmethod
     def of(cls, sizes: PositionSizes) -> "LearnedPositions":
-        """For a model of these sizes."""
         return cls(sizes.dim, sizes.length)
 
     def forward(self, position: int, length: int) -> Float[Tensor, "{length} dim"]:

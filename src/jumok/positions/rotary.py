@@ -35,7 +35,6 @@ class RotaryPositions(nn.Module):
 
     @classmethod
     def of(cls, sizes: PositionSizes) -> "RotaryPositions":
-        """For a model of these sizes."""
         return cls(sizes.head_dim, sizes.base)
 
     def forward(

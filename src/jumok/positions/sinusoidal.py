@@ -1,13 +1,16 @@
 """Sinusoidal positions: sines and cosines of geometrically growing wavelengths (`waves`).
 
-Source: Vaswani et al. 2017, section 3.5; lecture 001.
+Cells of a grid have the sinusoids of their row, joined with those of their column.
+
+Source: Vaswani et al. 2017, section 3.5; lecture 001; grids: Parmar et al. 2018, "Image
+Transformer", section 3.1.
 """
 
 import torch
 from torch import nn
 
 from jumok.positions.interfaces import PositionSizes
-from jumok.positions.waves import waves
+from jumok.positions.tables import waves
 from jumok.shapes import Float, Tensor
 
 
@@ -29,13 +32,32 @@ class SinusoidalPositions(nn.Module):
 
     @classmethod
     def of(cls, sizes: PositionSizes) -> "SinusoidalPositions":
-        """For a model of these sizes."""
         return cls(sizes.dim, sizes.length)
 
     def forward(self, position: int, length: int) -> Float[Tensor, "{length} dim"]:
-        """The encodings of `length` positions from `position` on."""
         end = position + length
         if end > self.table.shape[0]:
             longer = sinusoids(2 * end, self.table.shape[1])
             self.table = longer.to(self.table.device, self.table.dtype)
         return self.table[position:end]
+
+
+class GridPositions(nn.Module):
+    """One vector for each cell of the flattened grid, row by row.
+
+    Args:
+        dim: that of the vectors; a multiple of 4. The first half encodes the row, the second half
+            the column.
+    """
+
+    table: Tensor
+
+    def __init__(self, dim: int, rows: int, columns: int) -> None:
+        super().__init__()
+        row, column = sinusoids(rows, dim // 2), sinusoids(columns, dim // 2)
+        table = torch.cat([row.repeat_interleave(columns, 0), column.repeat(rows, 1)], dim=1)
+        self.register_buffer("table", table, persistent=False)
+
+    def forward(self, like: Tensor) -> Float[Tensor, "cells dim"]:
+        """All positions, in the number format of `like`."""
+        return self.table.to(like.dtype)

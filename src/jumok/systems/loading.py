@@ -99,9 +99,7 @@ def load_ready_model(
             expected=kind.__name__,
             got=type(model).__name__,
         )
-    from jumok.kernels.linear import prepare_for_inference
-
-    prepare_for_inference(model, dtype)
+    model.eval().to(dtype)
     return model
 
 

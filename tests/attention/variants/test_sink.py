@@ -13,6 +13,7 @@ from jumok.attention.observe import observe
 from jumok.attention.variants.sink import AttentionSink
 from jumok.kernels.noise import DropoutMask, Noise
 from tests.attention.variants.huggingface import at_no_position, copy_projections
+from tests.kernels.twins import assert_same_gradients
 from tests.parity.torch_weights import roughen
 
 DIM, HEADS, KV_HEADS, HEAD_DIM = 13, 6, 2, 8
@@ -91,12 +92,7 @@ def test_the_sink_as_a_key_agrees_with_the_twin_gradients_and_dropout_too(dim, m
     repeated = (repeat_heads(each, 6) for each in (key, value))
     expected, _ = attend_with_weights(query, *repeated, allowed, bias, drop, 0.4, sink.score)
     torch.testing.assert_close(found, expected, atol=2e-6, rtol=0)
-    slopes = torch.arange(found.numel()).cos().view(found.shape)
-    inputs = query, key, value, sink.score
-    ours = torch.autograd.grad((found * slopes).sum(), inputs)
-    theirs = torch.autograd.grad((expected * slopes).sum(), inputs)
-    for mine, other in zip(ours, theirs, strict=True):
-        torch.testing.assert_close(mine, other, atol=1e-5, rtol=0)
+    assert_same_gradients(found, expected, (query, key, value, sink.score), atol=1e-5)
     if mask is not None and mask.matrix is not None:
         return
     few = sink(query[:, :, -2:], key, value, mask, None, None, 0.4)

@@ -55,7 +55,6 @@ class DifferentialAttention(MultiHeadAttention):
     def of(
         cls, sizes: AttentionSizes, parts: HeadParts, noise: Noise, dropout: float, role: Role
     ) -> "DifferentialAttention":
-        """For a block of these sizes."""
         return cls(sizes, parts, noise, dropout, role)
 
     @property
@@ -79,10 +78,10 @@ class DifferentialAttention(MultiHeadAttention):
 
     def project_output(
         self,
-        found: Float[Tensor, "batch heads query _"],
+        outputs: Float[Tensor, "batch heads query _"],
         queries: States,  # noqa: ARG002
     ) -> Float[Tensor, "batch query dim"]:
         """The differences, each normalised, through the output projection."""
-        one, other = self.gated(found).chunk(2, dim=1)
-        difference = one - self.subtracted.to(found.dtype) * other
+        one, other = self.gated(outputs).chunk(2, dim=1)
+        difference = one - self.subtracted.to(outputs.dtype) * other
         return self.output(merge_heads((1.0 - self.start) * self.norm(difference)))

@@ -8,8 +8,8 @@ expands the cache:
 
     q . (W^K c) = (W^K^T q) . c  and  sum_i w_i W^V c_i = W^V (sum_i w_i c_i)
 
-so the heads compare with the latents themselves, as if all shared one key (`absorbed`); the
-expanded form is its readable twin, and is computed for many queries.
+so the heads compare with the latents themselves, as if all shared one key (`absorbed`); many
+queries are computed in the expanded form, its readable twin.
 
 Source: DeepSeek-AI 2024 (DeepSeek-V2), section 2.1 and appendix C.
 """
@@ -29,7 +29,7 @@ from jumok.kernels.noise import Noise
 from jumok.shapes import Float, States, Tensor
 from jumok.specs import AttentionSizes
 
-FEW = 4
+ABSORBED_UP_TO = 4
 """Queries up to which the cache is not expanded."""
 
 
@@ -72,7 +72,6 @@ class LatentAttention(MultiHeadAttention):
     def of(
         cls, sizes: AttentionSizes, parts: HeadParts, noise: Noise, dropout: float, role: Role
     ) -> "LatentAttention":
-        """For a block of these sizes."""
         return cls(sizes, parts, noise, dropout, role)
 
     def keys_values(
@@ -105,10 +104,10 @@ class LatentAttention(MultiHeadAttention):
         fixed, turned = query.split(self.widths, dim=-1)
         for process in self.process_queries:
             turned = process(turned, position)
-        few = queries.shape[1] <= FEW and not self.observers and self.edit is None
+        few = queries.shape[1] <= ABSORBED_UP_TO and not self.observers and self.edit is None
         form = self.absorbed if few else self.expanded
-        found = form(fixed, turned, key, value, allowed, position)
-        return self.project_output(found, queries)
+        outputs = form(fixed, turned, key, value, allowed, position)
+        return self.project_output(outputs, queries)
 
     def expanded(
         self,
@@ -138,5 +137,5 @@ class LatentAttention(MultiHeadAttention):
         """With the latents as one key and one value for all heads."""
         asked = fixed @ self.key.weight.unflatten(0, (self.heads, -1))
         query, key = torch.cat((asked, turned), dim=-1), torch.cat((latent, shared), dim=-1)
-        found = self.weighted_sum(query, key, latent, allowed, position)
-        return found @ self.value.weight.unflatten(0, (self.heads, -1)).transpose(1, 2)
+        outputs = self.weighted_sum(query, key, latent, allowed, position)
+        return outputs @ self.value.weight.unflatten(0, (self.heads, -1)).transpose(1, 2)

@@ -4,8 +4,7 @@
 
 The products may be taken in the other order: f(q_i) S_i / (f(q_i) . z_i), where S_i is the sum of
 f(k_j) v_j^T and z_i that of f(k_j), over j <= i. So a step of decoding adds one position to S and
-z and keeps nothing else: its state does not grow, and neither does its time. What a softmax can do
-and this cannot is to point at one of many positions; it is the contrast.
+z and keeps nothing else. Unlike a softmax it cannot point at one of many positions.
 
 For all positions at once the products are computed as weights, under any mask; each row of them is
 divided by its sum. These are the weights that observers receive.
@@ -16,45 +15,20 @@ Source: Katharopoulos et al. 2020, "Transformers are RNNs", sections 3.2 to 3.4.
 import torch
 import torch.nn.functional as F
 
-from jumok.attention.cache import KeyValueCache
+from jumok.attention.cache import KeyValueCache, LinearState
 from jumok.attention.core import repeat_heads, split_heads
-from jumok.attention.interfaces import HeadParts
 from jumok.attention.masks import AttentionMask
 from jumok.attention.multihead import KeysValues, MultiHeadAttention
 from jumok.attention.observe import Attention
-from jumok.attention.role import Role
-from jumok.attention.variants.linear_state import LinearState
 from jumok.attention.variants.value_residual import FirstValues
 from jumok.errors import ModelError
-from jumok.kernels.noise import Noise
 from jumok.shapes import Float, States, Tensor
-from jumok.specs import AttentionSizes
 
 
 class LinearAttention(MultiHeadAttention):
-    """Attention with features in the place of the softmax.
-
-    Args:
-        sizes: as of other heads.
-    """
-
-    def __init__(
-        self, sizes: AttentionSizes, parts: HeadParts, noise: Noise, dropout: float, role: Role
-    ) -> None:
-        super().__init__(
-            sizes.dim, sizes.heads, sizes.head_dim, sizes.value_dim, noise, dropout,
-            sizes.kv_heads, sizes.bias, parts, role,
-        )  # fmt: skip
-
-    @classmethod
-    def of(
-        cls, sizes: AttentionSizes, parts: HeadParts, noise: Noise, dropout: float, role: Role
-    ) -> "LinearAttention":
-        """For a block of these sizes."""
-        return cls(sizes, parts, noise, dropout, role)
+    """Attention with features in the place of the softmax."""
 
     def new_past(self) -> LinearState:
-        """The state before the first position."""
         return LinearState()
 
     def forward(
@@ -77,11 +51,11 @@ class LinearAttention(MultiHeadAttention):
         assert not isinstance(memory, tuple)
         key, value = self.keys_values(memory, past.length, first)
         query = self.features_of(split_heads(self.query(queries), self.heads), past.length)
-        found = self._stepped(query, key, value, past)
+        outputs = self._stepped(query, key, value, past)
         if self.observers or self.edit is not None:
-            found = self._watched_step(query, key, value, past)
+            outputs = self._watched_step(query, key, value, past)
         past.length += queries.shape[1]
-        return self.project_output(found, queries)
+        return self.project_output(outputs, queries)
 
     def features_of(
         self, query: Float[Tensor, "batch heads query dim"], position: int
@@ -94,7 +68,6 @@ class LinearAttention(MultiHeadAttention):
     def keys_values(
         self, memory: States, position: int = 0, first: FirstValues | None = None
     ) -> tuple[Float[Tensor, "batch kv_heads length _"], Float[Tensor, "batch kv_heads length _"]]:
-        """f(k) and the values."""
         key, value = super().keys_values(memory, position, first)
         return F.elu(key) + 1.0, value
 

@@ -19,16 +19,12 @@ from jumok.kernels import native
 from jumok.kernels.noise import DropoutMask
 from jumok.shapes import Float, Tensor
 
-FEW = 4
+PLAIN_UP_TO = 4
 """Queries up to which the weights are computed plainly: keys and values need not be copied."""
 
 
 class AttentionSink(nn.Module):
-    """The scores of the sink, one for each head; they start at 0.
-
-    Args:
-        heads: of queries.
-    """
+    """The scores of the sink, one for each head; they start at 0."""
 
     def __init__(self, heads: int) -> None:
         super().__init__()
@@ -51,7 +47,7 @@ class AttentionSink(nn.Module):
         all other keys, 1 in that of the sink, and the sink's score, divided by the scale, in the
         queries. So the kernels for products compute its weight and its gradient.
         """
-        if query.shape[2] <= FEW:
+        if query.shape[2] <= PLAIN_UP_TO:
             heads = query.shape[1]
             key, value = repeat_heads(key, heads), repeat_heads(value, heads)
             drawn = (

@@ -20,7 +20,6 @@ class SoftCapScore(nn.Module):
     """Another score, capped. It is no product of vectors any more: `attend` calls it.
 
     Args:
-        score: what is capped.
         cap: above 0.
     """
 
@@ -34,19 +33,15 @@ class SoftCapScore(nn.Module):
 
     @property
     def kind(self) -> str:
-        """That of the score, and that it is capped."""
         return f"{self.score.kind}, soft-capped"
 
     def queries(self, states: Float[Tensor, "*axes query dim"]) -> Float[Tensor, "*axes query _"]:
-        """The score's own queries."""
         return self.score.queries(states)
 
     def keys(self, memory: Float[Tensor, "*axes key dim"]) -> Float[Tensor, "*axes key _"]:
-        """The score's own keys."""
         return self.score.keys(memory)
 
     def forward(
         self, query: Float[Tensor, "*axes query dim"], key: Float[Tensor, "*axes key dim"]
     ) -> Float[Tensor, "*axes query key"]:
-        """cap tanh(score / cap)."""
         return soft_cap(self.score(query, key), self.cap)

@@ -15,7 +15,7 @@ from torch import nn
 
 from jumok.shapes import Float, Tensor
 
-Values = Float[Tensor, "batch kv_heads length value_dim"]
+HeadValues = Float[Tensor, "batch kv_heads length value_dim"]
 
 
 @dataclass
@@ -40,8 +40,7 @@ class ValueResidual(nn.Module):
         super().__init__()
         self.mix = nn.Parameter(torch.full((2,), 0.5)) if layer else None
 
-    def forward(self, value: Values, first: FirstValues) -> Values:
-        """The values that the layer attends with."""
+    def forward(self, value: HeadValues, first: FirstValues) -> HeadValues:
         if self.mix is None:
             first.value = value
             return value

@@ -19,7 +19,7 @@ from functools import partial
 import torch
 from torch import nn
 
-from jumok.attention.observe import Observable, Weights, sites
+from jumok.attention.observe import HeadWeights, Observable, sites
 from jumok.attention.overrides import override
 from jumok.errors import ModelError
 from jumok.layers.embedding import Editable, Embedding, StateEdit
@@ -224,7 +224,7 @@ def _check_row(row: RowEdit, module: Observable) -> None:
         )
 
 
-def _with_rows(rows: Sequence[RowEdit], weights: Weights, first: int) -> Weights:
+def _with_rows(rows: Sequence[RowEdit], weights: HeadWeights, first: int) -> HeadWeights:
     """The weights with these rows replaced; `first` is the first query's number."""
     weights = weights.clone()
     keys = weights.shape[3]

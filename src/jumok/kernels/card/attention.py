@@ -16,7 +16,7 @@ import triton.language as tl
 
 from jumok.kernels.attention import side_by_side
 from jumok.kernels.card import serving
-from jumok.kernels.card.dropout import kept, numbers
+from jumok.kernels.card.dropout import mask_numbers, stays
 from jumok.kernels.context import Context
 from jumok.kernels.noise import DropoutMask
 from jumok.shapes import Bool, Float, Int, Tensor
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
             allowed: what queries may attend to.
         """
 
-        allowed: "Allowed"
+        allowed: "AllowedKeys"
 else:
     AttentionContext = Context
 
-LONGEST = 128
+LONGEST_ROW = 128
 """Queries and keys."""
-WIDEST = 128
+WIDEST_HEAD = 128
 """Elements of a vector."""
 LENGTHS = ("queries", "keys")
 """Numbers of which Triton makes no kernels of their own: batches have many lengths."""
@@ -53,9 +53,9 @@ def serves(
     lengths = longest or (query.shape[2], key.shape[2])
     return (
         min(lengths) > 0
-        and max(lengths) <= LONGEST
+        and max(lengths) <= LONGEST_ROW
         and query.numel() > 0
-        and max(query.shape[3], value.shape[3]) <= WIDEST
+        and max(query.shape[3], value.shape[3]) <= WIDEST_HEAD
         and all(tensor.stride(-1) == 1 for tensor in (query, key, value))
         and serving.serves(query)
     )
@@ -72,27 +72,27 @@ def _tile(start, row_stride, rows, dim, height: tl.constexpr, width: tl.constexp
 
 
 @triton.jit
-def _put(start, row_stride, rows, dim, found, height: tl.constexpr, width: tl.constexpr):  # type: ignore[no-untyped-def]
+def _put(start, row_stride, rows, dim, outputs, height: tl.constexpr, width: tl.constexpr):  # type: ignore[no-untyped-def]
     row = tl.arange(0, height)
     column = tl.arange(0, width)
     inside = (row < rows)[:, None] & (column < dim)[None, :]
     place = start + row[:, None] * row_stride + column[None, :]
-    tl.store(place, found.to(start.dtype.element_ty), mask=inside)
+    tl.store(place, outputs.to(start.dtype.element_ty), mask=inside)
 
 
 @triton.jit
-def _document(asked, found, document, queries, keys):  # type: ignore[no-untyped-def]
+def _document_place(asked, offered, document, queries, keys):  # type: ignore[no-untyped-def]
     """Where a document is: the row, its first query and key in it, and how many there are."""
     first = tl.load(asked + document)
     queried = tl.load(asked + document + 1) - first
-    of_keys = tl.load(found + document)
-    there = tl.load(found + document + 1) - of_keys
+    of_keys = tl.load(offered + document)
+    there = tl.load(offered + document + 1) - of_keys
     row = first // queries
     return row.to(tl.int64), first - row * queries, queried, of_keys - row * keys, there
 
 
 @triton.jit
-def _weights(  # type: ignore[no-untyped-def]
+def _tile_weights(  # type: ignore[no-untyped-def]
     query, key, ranges, real, batch, queries, keys, window, scale,
     tall: tl.constexpr, wide: tl.constexpr, causal: tl.constexpr, windowed: tl.constexpr,
     ranged: tl.constexpr, padded: tl.constexpr, exact: tl.constexpr,
@@ -130,15 +130,15 @@ def _stay(row, column, keys, threshold, seed, tall: tl.constexpr, wide: tl.const
     row: that of the first query in the weights of all heads, one below the other.
     """
     rows = row + tl.arange(0, tall)
-    return kept(rows[:, None] * keys + column + tl.arange(0, wide)[None, :], threshold, seed)
+    return stays(rows[:, None] * keys + column + tl.arange(0, wide)[None, :], threshold, seed)
 
 
 @triton.jit(do_not_specialize=LENGTHS)
-def _forward(  # type: ignore[no-untyped-def]
-    query, key, value, found, asked, offered, ranges, real, threshold, seed, factor, scale, window,
-    heads, group, queries, keys, dim, value_dim,
+def _attention_forward(  # type: ignore[no-untyped-def]
+    query, key, value, outputs, asked, offered, ranges, real, threshold, seed, factor, scale,
+    window, heads, group, queries, keys, dim, value_dim,
     query_b, query_h, query_l, key_b, key_h, key_l, value_b, value_h, value_l,
-    found_b, found_h, found_l,
+    outputs_b, outputs_h, outputs_l,
     tall: tl.constexpr, wide: tl.constexpr, width: tl.constexpr, value_width: tl.constexpr,
     causal: tl.constexpr, windowed: tl.constexpr, packed: tl.constexpr, ranged: tl.constexpr,
     padded: tl.constexpr, exact: tl.constexpr, drops: tl.constexpr, held: tl.constexpr,
@@ -149,14 +149,14 @@ def _forward(  # type: ignore[no-untyped-def]
     shared = head // group
     first, queried, start, there = 0, queries, 0, keys
     if packed:
-        batch, first, queried, start, there = _document(asked, offered, batch, queries, keys)
+        batch, first, queried, start, there = _document_place(asked, offered, batch, queries, keys)
     place = query + batch * query_b + head * query_h + first * query_l
     q = _tile(place, query_l, queried, dim, tall, width)
     place = key + batch * key_b + shared * key_h + start * key_l
     k = _tile(place, key_l, there, dim, wide, width)
     place = value + batch * value_b + shared * value_h + start * value_l
     v = _tile(place, value_l, there, value_dim, wide, value_width)
-    weights = _weights(
+    weights = _tile_weights(
         q, k, ranges, real, batch, queried, there, window, scale, tall, wide, causal, windowed,
         ranged, padded, exact,
     )  # fmt: skip
@@ -167,16 +167,16 @@ def _forward(  # type: ignore[no-untyped-def]
         stay = _stay(row, start, keys, threshold, seed, tall, wide)
         weights = tl.where(stay, weights * factor, 0.0)
     sums = tl.dot(weights.to(v.dtype), v, input_precision=exact)
-    place = found + batch * found_b + head * found_h + first * found_l
-    _put(place, found_l, queried, value_dim, sums, tall, value_width)
+    place = outputs + batch * outputs_b + head * outputs_h + first * outputs_l
+    _put(place, outputs_l, queried, value_dim, sums, tall, value_width)
 
 
 @triton.jit(do_not_specialize=LENGTHS)
-def _backward(  # type: ignore[no-untyped-def]
-    query, key, value, d_found, d_query, d_key, d_value, asked, offered, ranges, real,
+def _attention_backward(  # type: ignore[no-untyped-def]
+    query, key, value, d_outputs, d_query, d_key, d_value, asked, offered, ranges, real,
     threshold, seed, factor, scale, window, heads, kv_heads, queries, keys, dim, value_dim,
     query_b, query_h, query_l, key_b, key_h, key_l, value_b, value_h, value_l,
-    found_b, found_h, found_l, d_query_b, d_query_h, d_query_l,
+    outputs_b, outputs_h, outputs_l, d_query_b, d_query_h, d_query_l,
     d_key_b, d_key_h, d_key_l, d_value_b, d_value_h, d_value_l, group: tl.constexpr,
     tall: tl.constexpr, wide: tl.constexpr, width: tl.constexpr, value_width: tl.constexpr,
     causal: tl.constexpr, windowed: tl.constexpr, packed: tl.constexpr, ranged: tl.constexpr,
@@ -187,7 +187,7 @@ def _backward(  # type: ignore[no-untyped-def]
     shared = program % kv_heads
     first, queried, start, there = 0, queries, 0, keys
     if packed:
-        batch, first, queried, start, there = _document(asked, offered, batch, queries, keys)
+        batch, first, queried, start, there = _document_place(asked, offered, batch, queries, keys)
     place = key + batch * key_b + shared * key_h + start * key_l
     k = _tile(place, key_l, there, dim, wide, width)
     place = value + batch * value_b + shared * value_h + start * value_l
@@ -200,9 +200,9 @@ def _backward(  # type: ignore[no-untyped-def]
         head = shared * group + each
         place = query + batch * query_b + head * query_h + first * query_l
         q = _tile(place, query_l, queried, dim, tall, width)
-        place = d_found + batch * found_b + head * found_h + first * found_l
-        slope = _tile(place, found_l, queried, value_dim, tall, value_width)
-        weights = _weights(
+        place = d_outputs + batch * outputs_b + head * outputs_h + first * outputs_l
+        slope = _tile(place, outputs_l, queried, value_dim, tall, value_width)
+        weights = _tile_weights(
             q, k, ranges, real, batch, queried, there, window, scale, tall, wide, causal, windowed,
             ranged, padded, exact,
         )  # fmt: skip
@@ -227,7 +227,7 @@ def _backward(  # type: ignore[no-untyped-def]
 
 
 @dataclass(frozen=True)
-class Allowed:
+class AllowedKeys:
     """What queries may attend to.
 
     Attributes:
@@ -249,7 +249,7 @@ class Allowed:
     longest: tuple[int, int] | None = None
 
 
-EVERYTHING = Allowed()
+EVERYTHING = AllowedKeys()
 
 
 def attend(
@@ -257,15 +257,15 @@ def attend(
     key: Float[Tensor, "batch kv_heads key dim"],
     value: Float[Tensor, "batch kv_heads key value_dim"],
     scale: float,
-    allowed: Allowed = EVERYTHING,
+    allowed: AllowedKeys = EVERYTHING,
     drop: DropoutMask | None = None,
 ) -> Float[Tensor, "batch heads query value_dim"]:
     """softmax(scale query key^T) value; the heads are concatenated in memory."""
-    found: Tensor = _Attention.apply(query, key, value, scale, allowed, drop)
-    return found
+    outputs: Tensor = _SentenceAttention.apply(query, key, value, scale, allowed, drop)
+    return outputs
 
 
-class _Attention(torch.autograd.Function):
+class _SentenceAttention(torch.autograd.Function):
     @staticmethod
     def forward(
         ctx: AttentionContext,
@@ -273,47 +273,48 @@ class _Attention(torch.autograd.Function):
         key: Tensor,
         value: Tensor,
         scale: float,
-        allowed: Allowed,
+        allowed: AllowedKeys,
         drop: DropoutMask | None,
     ) -> Tensor:
         _, heads, queries, dim = query.shape
-        found = side_by_side(query, value.shape[3])
+        outputs = side_by_side(query, value.shape[3])
         ctx.save_for_backward(query, key, value)
         ctx.drop, ctx.scale, ctx.allowed = drop, scale, allowed
         with torch.cuda.device_of(query):
-            _forward[(_texts(query, allowed) * heads,)](
-                query, key, value, found, *_held(query, allowed), *numbers(drop), scale,
+            _attention_forward[(_count_texts(query, allowed) * heads,)](
+                query, key, value, outputs, *_held(query, allowed), *mask_numbers(drop), scale,
                 allowed.window or 0, heads, heads // key.shape[1], queries, key.shape[2], dim,
-                value.shape[3], *_strides(query, key, value, found),
-                **_known(query, value, allowed, drop),
+                value.shape[3], *_strides(query, key, value, outputs),
+                **_constants(query, value, allowed, drop),
             )  # fmt: skip
-        return found
+        return outputs
 
     @staticmethod
-    def backward(ctx: AttentionContext, d_found: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: AttentionContext, d_outputs: Tensor) -> tuple[Tensor | None, ...]:
         query, key, value = ctx.saved_tensors
         allowed = ctx.allowed
         _, heads, queries, dim = query.shape
         kv_heads, keys = key.shape[1:3]
-        if d_found.stride(-1) != 1:
-            d_found = d_found.contiguous()
+        if d_outputs.stride(-1) != 1:
+            d_outputs = d_outputs.contiguous()
         slopes = [side_by_side(each, each.shape[-1]) for each in (query, key, value)]
         with torch.cuda.device_of(query):
-            _backward[(_texts(query, allowed) * kv_heads,)](
-                query, key, value, d_found, *slopes, *_held(query, allowed), *numbers(ctx.drop),
-                ctx.scale, allowed.window or 0, heads, kv_heads, queries, keys, dim, value.shape[3],
-                *_strides(query, key, value, d_found, *slopes), group=heads // kv_heads,
-                **_known(query, value, allowed, ctx.drop),
+            _attention_backward[(_count_texts(query, allowed) * kv_heads,)](
+                query, key, value, d_outputs, *slopes, *_held(query, allowed),
+                *mask_numbers(ctx.drop), ctx.scale, allowed.window or 0, heads, kv_heads, queries,
+                keys, dim, value.shape[3], *_strides(query, key, value, d_outputs, *slopes),
+                group=heads // kv_heads,
+                **_constants(query, value, allowed, ctx.drop),
             )  # fmt: skip
         return (*slopes, None, None, None)
 
 
-def _texts(query: Tensor, allowed: Allowed) -> int:
+def _count_texts(query: Tensor, allowed: AllowedKeys) -> int:
     """Rows, or documents that share rows; the last ones may be empty."""
     return query.shape[0] if allowed.offsets is None else len(allowed.offsets[0]) - 1
 
 
-def _held(query: Tensor, allowed: Allowed) -> list[Tensor]:
+def _held(query: Tensor, allowed: AllowedKeys) -> list[Tensor]:
     """Offsets, ranges and real keys; something else where there are none, which is not read."""
     batch, _, queries, _ = query.shape
     asked, offered = allowed.offsets or (query, query)
@@ -327,8 +328,8 @@ def _strides(*tensors: Tensor) -> list[int]:
     return [stride for tensor in tensors for stride in tensor.stride()[:3]]
 
 
-def _known(
-    query: Tensor, value: Tensor, allowed: Allowed, drop: DropoutMask | None
+def _constants(
+    query: Tensor, value: Tensor, allowed: AllowedKeys, drop: DropoutMask | None
 ) -> dict[str, object]:
     """What the kernels are compiled for."""
     lengths = allowed.longest or (query.shape[2], value.shape[2])

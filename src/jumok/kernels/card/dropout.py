@@ -40,11 +40,11 @@ if TYPE_CHECKING:
 else:
     DropoutContext = FunctionCtx
 
-BLOCK = 1024
+DROPOUT_BLOCK = 1024
 
 
 @triton.jit
-def kept(place, threshold, seed):  # type: ignore[no-untyped-def]
+def stays(place, threshold, seed):  # type: ignore[no-untyped-def]
     """Whether elements at these places stay: the twin is `jumok.kernels.noise.kept`."""
     number = place.to(tl.uint32) * 0x9E3779B9 + seed.to(tl.uint32)
     number = (number ^ (number >> 16)) * 0x7FEB352D
@@ -53,47 +53,47 @@ def kept(place, threshold, seed):  # type: ignore[no-untyped-def]
 
 
 @triton.jit
-def _drop(states, found, count, threshold, seed, scale, size: tl.constexpr, held: tl.constexpr):  # type: ignore[no-untyped-def]
+def _drop(states, outputs, count, threshold, seed, scale, size: tl.constexpr, held: tl.constexpr):  # type: ignore[no-untyped-def]
     place = tl.program_id(0).to(tl.int64) * size + tl.arange(0, size)
     inside = place < count
     if held:
         seed = tl.load(seed)
     value = tl.load(states + place, mask=inside)
-    dropped = tl.where(kept(place, threshold, seed), value.to(tl.float32) * scale, 0.0)
-    tl.store(found + place, dropped.to(value.dtype), mask=inside)
+    dropped = tl.where(stays(place, threshold, seed), value.to(tl.float32) * scale, 0.0)
+    tl.store(outputs + place, dropped.to(value.dtype), mask=inside)
 
 
-class _Dropout(torch.autograd.Function):
+class _CardDropout(torch.autograd.Function):
     @staticmethod
     def forward(ctx: DropoutContext, states: Tensor, mask: Mask) -> Tensor:
         ctx.mask = mask
-        return _dropped(states, mask)
+        return _dropped_on_card(states, mask)
 
     @staticmethod
     def backward(ctx: DropoutContext, slope: Tensor) -> tuple[Tensor, None]:
-        return _dropped(slope, ctx.mask), None
+        return _dropped_on_card(slope, ctx.mask), None
 
 
-def dropout(states: Float[Tensor, "*axes"], mask: Mask) -> Float[Tensor, "*axes"]:
+def dropout_on_card(states: Float[Tensor, "*axes"], mask: Mask) -> Float[Tensor, "*axes"]:
     """The states with the elements of `mask` zeroed and the rest scaled by 1 / (1 - p)."""
-    found: Tensor = _Dropout.apply(states, mask)
-    return found
+    outputs: Tensor = _CardDropout.apply(states, mask)
+    return outputs
 
 
-def _dropped(states: Tensor, mask: Mask) -> Tensor:
+def _dropped_on_card(states: Tensor, mask: Mask) -> Tensor:
     states = states.contiguous()
-    found = torch.empty_like(states)
+    outputs = torch.empty_like(states)
     count = states.numel()
     if count:
         with torch.cuda.device_of(states):
-            _drop[(triton.cdiv(count, BLOCK),)](
-                states, found, count, *numbers(mask), size=BLOCK,
+            _drop[(triton.cdiv(count, DROPOUT_BLOCK),)](
+                states, outputs, count, *mask_numbers(mask), size=DROPOUT_BLOCK,
                 held=isinstance(mask.seed, Tensor),
             )  # fmt: skip
-    return found
+    return outputs
 
 
-def numbers(mask: Mask | None) -> tuple[int, int | Tensor, float]:
+def mask_numbers(mask: Mask | None) -> tuple[int, int | Tensor, float]:
     """A mask as the kernels take it: its threshold, its seed and the factor of what stays."""
     if mask is None:
         return 0, 0, 1.0

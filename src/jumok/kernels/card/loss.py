@@ -10,13 +10,13 @@ import triton.language as tl
 
 from jumok.shapes import Float, Int, Tensor
 
-BLOCK = 4096
-NONE = -100
+LOSS_BLOCK = 4096
+IGNORED = -100
 """`NO_TARGET` of cross_entropy.py, as kernels read no names of other modules."""
 
 
 @triton.jit
-def _row(  # type: ignore[no-untyped-def]
+def _row_loss(  # type: ignore[no-untyped-def]
     logits,
     targets,
     losses,
@@ -69,8 +69,8 @@ def row_losses(
     losses = torch.empty(rows, dtype=torch.float32, device=logits.device)
     if rows:
         with torch.cuda.device_of(logits):
-            _row[(rows,)](
+            _row_loss[(rows,)](
                 logits, targets, losses, smoothing, vocabulary=vocabulary,
-                size=min(BLOCK, triton.next_power_of_2(vocabulary)), none=NONE, num_warps=8,
+                size=min(LOSS_BLOCK, triton.next_power_of_2(vocabulary)), none=IGNORED, num_warps=8,
             )  # fmt: skip
     return losses.sum(), logits

@@ -8,12 +8,12 @@ import torch
 import triton
 import triton.language as tl
 
-from jumok.kernels.card.dropout import kept, numbers
+from jumok.kernels.card.dropout import mask_numbers, stays
 from jumok.kernels.context import Context
 from jumok.kernels.noise import DropoutMask
 from jumok.shapes import States, Tensor
 
-WIDEST = 4096
+WIDEST_ROW = 4096
 """Elements of a row that one program holds."""
 AT_ONCE = 2048
 """Elements of several rows that a program of the backward pass reads at once."""
@@ -22,7 +22,7 @@ PROGRAMS = 528
 
 
 @triton.jit
-def _forward(  # type: ignore[no-untyped-def]
+def _norm_forward(  # type: ignore[no-untyped-def]
     stream, update, gain, bias, total, normed, mean, rate, dim, epsilon, threshold, seed, scale,
     size: tl.constexpr, drops: tl.constexpr, held: tl.constexpr, layered: tl.constexpr,
 ):  # fmt: skip
@@ -35,7 +35,7 @@ def _forward(  # type: ignore[no-untyped-def]
     if held:
         seed = tl.load(seed)
     if drops:
-        more = tl.where(kept(place, threshold, seed), more * scale, 0.0)
+        more = tl.where(stays(place, threshold, seed), more * scale, 0.0)
     rounded = (value.to(tl.float32) + more).to(value.dtype)
     tl.store(total + place, rounded, mask=inside)
     state = tl.where(inside, rounded.to(tl.float32), 0.0)
@@ -45,14 +45,14 @@ def _forward(  # type: ignore[no-untyped-def]
         state = tl.where(inside, state - middle, 0.0)
     inverse = 1.0 / tl.sqrt(tl.sum(state * state, axis=0) / dim + epsilon)
     tl.store(rate + row, inverse)
-    found = state * inverse * tl.load(gain + column, mask=inside).to(tl.float32)
+    scaled = state * inverse * tl.load(gain + column, mask=inside).to(tl.float32)
     if layered:
-        found += tl.load(bias + column, mask=inside).to(tl.float32)
-    tl.store(normed + place, found.to(value.dtype), mask=inside)
+        scaled += tl.load(bias + column, mask=inside).to(tl.float32)
+    tl.store(normed + place, scaled.to(value.dtype), mask=inside)
 
 
 @triton.jit
-def _backward(  # type: ignore[no-untyped-def]
+def _norm_backward(  # type: ignore[no-untyped-def]
     total, mean, rate, gain, d_total, d_normed, d_stream, d_update, d_gain, d_bias,
     rows, dim, threshold, seed, scale, each: tl.constexpr, height: tl.constexpr,
     size: tl.constexpr, drops: tl.constexpr, held: tl.constexpr, layered: tl.constexpr,
@@ -88,7 +88,7 @@ def _backward(  # type: ignore[no-untyped-def]
             back += tl.load(d_total + place, mask=here).to(tl.float32)
         tl.store(d_stream + place, back.to(value.dtype), mask=here)
         if drops:
-            dropped = tl.where(kept(place, threshold, seed), back * scale, 0.0)
+            dropped = tl.where(stays(place, threshold, seed), back * scale, 0.0)
             tl.store(d_update + place, dropped.to(value.dtype), mask=here)
     own = program * dim + tl.arange(0, size)
     is_own = tl.arange(0, size) < dim
@@ -97,7 +97,7 @@ def _backward(  # type: ignore[no-untyped-def]
         tl.store(d_bias + own, tl.sum(of_bias, axis=0), mask=is_own)
 
 
-def add_norm(
+def add_norm_on_card(
     stream: States,
     update: States,
     gain: Tensor,
@@ -106,11 +106,11 @@ def add_norm(
     drop: DropoutMask | None,
 ) -> tuple[States, States]:
     """(s, norm(s)) with s = stream + dropout(update); without a bias the RMS norm."""
-    total, normed = _AddNorm.apply(stream, update, gain, bias, epsilon, drop)
+    total, normed = _CardAddNorm.apply(stream, update, gain, bias, epsilon, drop)
     return total, normed
 
 
-class _AddNorm(torch.autograd.Function):
+class _CardAddNorm(torch.autograd.Function):
     @staticmethod
     def forward(
         ctx: Context,
@@ -128,9 +128,9 @@ class _AddNorm(torch.autograd.Function):
         mean, rate = torch.empty(2, rows, dtype=torch.float32, device=stream.device)
         if rows:
             with torch.cuda.device_of(stream):
-                _forward[(rows,)](
+                _norm_forward[(rows,)](
                     stream, update, gain, gain if bias is None else bias, total, normed, mean,
-                    rate, dim, epsilon, *numbers(drop), **sizes(dim, drop, bias is not None),
+                    rate, dim, epsilon, *mask_numbers(drop), **sizes(dim, drop, bias is not None),
                 )  # fmt: skip
         ctx.save_for_backward(total, mean, rate, gain)
         ctx.drop, ctx.biased = drop, bias is not None
@@ -154,9 +154,9 @@ class _AddNorm(torch.autograd.Function):
         sums = total.new_empty(2 if ctx.biased else 1, programs, dim, dtype=torch.float32)
         if rows:
             with torch.cuda.device_of(total):
-                _backward[(programs,)](
+                _norm_backward[(programs,)](
                     total, mean, rate, gain, d_total, d_normed, d_stream, d_update, sums[0],
-                    sums[-1], rows, dim, *numbers(drop), each=each, height=height,
+                    sums[-1], rows, dim, *mask_numbers(drop), each=each, height=height,
                     passes_on=passes_on, **sizes(dim, drop, ctx.biased),
                 )  # fmt: skip
         d_gain, *d_bias = sums.sum(dim=1).to(gain.dtype)

@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory
 from typing import Literal
 
 from jumok.environment import cpu
-from jumok.kernels.libraries.compiler import Compiler, compiled, compilers, digest_of
+from jumok.kernels.libraries.compiler import Compiler, compiled, compilers, library_digest
 from jumok.kernels.libraries.levels import (
     CONTENTS,
     FEATURES,
@@ -37,7 +37,7 @@ from jumok.kernels.libraries.levels import (
 _KERNELS = Path(__file__).parents[1]
 PROBE = (_KERNELS / "probe.c",)
 SHIPPED = _KERNELS / "shipped"
-Origin = Literal["shipped", "compiled", "none"]
+LibraryOrigin = Literal["shipped", "compiled", "none"]
 
 
 @dataclass(frozen=True)
@@ -47,14 +47,13 @@ class Loaded:
     Attributes:
         library: None: torch computes what it would.
         level: the name of the level that it was compiled for; "native": this very processor; "".
-        origin: where it comes from.
         place: the file or the compiler; "" if there is no library.
         passed_over: what was tried before, and why it was not used.
     """
 
     library: ctypes.CDLL | None
     level: str
-    origin: Origin
+    origin: LibraryOrigin
     place: str
     passed_over: tuple[str, ...]
 
@@ -95,11 +94,11 @@ def features() -> frozenset[str]:
     smallest = SMALLEST.get(machine())
     if smallest is None:
         return frozenset()
-    found = _first("probe", PROBE, (smallest,), smallest).library
-    if found is None:
+    probe = _first("probe", PROBE, (smallest,), smallest).library
+    if probe is None:
         return frozenset()
-    found.jumok_features.restype = ctypes.c_int64
-    bits: int = found.jumok_features()
+    probe.jumok_features.restype = ctypes.c_int64
+    bits: int = probe.jumok_features()
     return frozenset(each for place, each in enumerate(FEATURES) if bits >> place & 1)
 
 
@@ -134,7 +133,7 @@ def _contents(reasons: list[str]) -> dict[str, str]:
     """The digests of the shipped libraries, if they are for this system."""
     try:
         listed = json.loads((SHIPPED / CONTENTS).read_text("utf-8"))
-        made_for, digests = listed["system"], listed["libraries"]
+        made_for, digests = listed["system"], dict(listed["libraries"])
     except FileNotFoundError:
         reasons.append("no shipped libraries")
         return {}
@@ -144,13 +143,13 @@ def _contents(reasons: list[str]) -> dict[str, str]:
     if made_for != system():
         reasons.append(f"the shipped libraries are for {made_for}, and this is {system()}")
         return {}
-    return {str(file): str(digest) for file, digest in dict(digests).items()}
+    return {str(file): str(digest) for file, digest in digests.items()}
 
 
 def _shipped(file: Path, digest: str, reasons: list[str]) -> ctypes.CDLL | None:
     """A shipped library; loading one that was damaged could end the process."""
     try:
-        if digest_of(file) == digest:
+        if library_digest(file) == digest:
             return ctypes.CDLL(str(file))
         reasons.append(f"{file.name} is damaged: install jumok again")
     except OSError as error:

@@ -30,7 +30,6 @@ class Compiler:
 
     Attributes:
         name: what a person calls it.
-        command: what starts it.
         is_zig: whether it names processors as zig does.
     """
 
@@ -49,10 +48,10 @@ class Compiler:
 def compilers() -> list[Compiler]:
     """The machine's own compiler, then the one of the package ziglang, if they are installed."""
     own = (shutil.which(name) for name in ("cc", "gcc", "clang"))
-    found = [Compiler(Path(path).name, (path,)) for path in own if path is not None][:1]
+    installed = [Compiler(Path(path).name, (path,)) for path in own if path is not None][:1]
     if importlib.util.find_spec("ziglang") is not None:
-        found.append(Compiler("ziglang", (sys.executable, "-m", "ziglang", "cc"), is_zig=True))
-    return found
+        installed.append(Compiler("ziglang", (sys.executable, "-m", "ziglang", "cc"), is_zig=True))
+    return installed
 
 
 def find_compiler() -> str | None:
@@ -73,28 +72,28 @@ def compiled(
     """
     # the processor's name: a home folder may be shared by machines of different kinds
     flags = compiler.flags(level)
-    identity = "\n".join((*map(Path.read_text, sources), *flags, _version(compiler), _processor()))
+    identity = "\n".join((*map(Path.read_text, sources), *flags, _release(compiler), _processor()))
     stem = f"{name}-{hashlib.sha256(identity.encode()).hexdigest()[:16]}"
     try:
-        return _kept(compiler, flags, sources[0], cache_folder() / stem), None
+        return _cached_library(compiler, flags, sources[0], cache_folder() / stem), None
     except (OSError, RuntimeError):  # a home folder that cannot be found is a RuntimeError
         folder = tempfile.TemporaryDirectory()
         try:
-            return _kept(compiler, flags, sources[0], Path(folder.name) / stem), folder
+            return _cached_library(compiler, flags, sources[0], Path(folder.name) / stem), folder
         except (OSError, RuntimeError):
             folder.cleanup()
             raise
 
 
-def _kept(compiler: Compiler, flags: Sequence[str], source: Path, target: Path) -> Path:
+def _cached_library(compiler: Compiler, flags: Sequence[str], source: Path, target: Path) -> Path:
     """Compiles to another name and renames: no other process or thread sees half a file.
 
     The name ends with a digest of the library, which is compared before it is used: loading a file
     that was damaged could end the process.
     """
-    for found in target.parent.glob(f"{target.name}-*.so"):
-        if found.stem == f"{target.name}-{digest_of(found)}":
-            return found
+    for ready in target.parent.glob(f"{target.name}-*.so"):
+        if ready.stem == f"{target.name}-{library_digest(ready)}":
+            return ready
     target.parent.mkdir(parents=True, exist_ok=True)
     partial = target.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
     command = [*compiler.command, *flags, str(source), "-o", str(partial), "-lm"]
@@ -103,7 +102,7 @@ def _kept(compiler: Compiler, flags: Sequence[str], source: Path, target: Path) 
             zig = {"ZIG_GLOBAL_CACHE_DIR": own, "ZIG_LOCAL_CACHE_DIR": own}
             environment = with_variables(zig) if compiler.is_zig else None
             subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
-        whole = target.with_name(f"{target.name}-{digest_of(partial)}.so")
+        whole = target.with_name(f"{target.name}-{library_digest(partial)}.so")
         partial.replace(whole)
     except subprocess.CalledProcessError as error:
         said = (error.stderr or "").strip().splitlines() or [f"exit code {error.returncode}"]
@@ -113,13 +112,13 @@ def _kept(compiler: Compiler, flags: Sequence[str], source: Path, target: Path) 
     return whole
 
 
-def digest_of(library: Path) -> str:
+def library_digest(library: Path) -> str:
     """A digest of the file, in 64 hexadecimal digits."""
     return hashlib.sha256(library.read_bytes()).hexdigest()
 
 
 @functools.cache  # of a compiler that compiles several libraries it is asked once
-def _version(compiler: Compiler) -> str:
+def _release(compiler: Compiler) -> str:
     command = [*compiler.command, "--version"]
     return subprocess.run(command, check=False, capture_output=True, text=True).stdout
 

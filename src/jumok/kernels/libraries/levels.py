@@ -39,7 +39,6 @@ class Level:
         name: what JUMOK_CPU and the names of shipped libraries call it.
         machine: as `machine` names it.
         needs: the features that the processor and the operating system must have.
-        flags: of gcc and clang.
         zig: of `zig cc`, which has its own names.
     """
 
@@ -94,8 +93,8 @@ def library_name(name: str, level: Level) -> str:
 
 def machine() -> str:
     """The kind of processor: "x86_64", "aarch64", or the system's name for another one."""
-    found = platform.machine().lower()
-    return {"amd64": "x86_64", "arm64": "aarch64"}.get(found, found)
+    name = platform.machine().lower()
+    return {"amd64": "x86_64", "arm64": "aarch64"}.get(name, name)
 
 
 def system() -> str:

@@ -17,16 +17,15 @@ from jumok.kernels.context import Context
 from jumok.kernels.training.gradients import adds_up
 from jumok.shapes import Float, Tensor
 
-ROWS = 32
+ROW_MULTIPLE = 32
 """Products of bfloat16 matrices on a CPU get a multiple of this many rows.
 
-oneDNN generates code for every new shape, which takes 1.5 ms and a megabyte, and its cache is
-limited: with as many shapes as batches have lengths, that was a tenth of a training step and a
-gigabyte. A copy of the rows is cheaper.
+oneDNN generates code for every new shape, which takes 1.5 ms and a megabyte: a copy of the rows is
+cheaper than as many shapes as batches have lengths.
 """
 
 
-def linear(
+def trained_linear(
     states: Float[Tensor, "*axes inner"],
     weight: Float[Tensor, "outer inner"],
     bias: Float[Tensor, " outer"] | None,
@@ -34,24 +33,24 @@ def linear(
     bent: bool = False,
 ) -> Float[Tensor, "*axes outer"]:
     """x W^T + b, without b if `bias` is None; with `bent` max(x W^T + b, 0), which needs b."""
-    [found] = _Linear.apply(states, bent, weight, bias)
-    return found
+    [output] = _Linear.apply(states, bent, weight, bias)
+    return output
 
 
-def linears(
+def trained_linears(
     states: Float[Tensor, "*axes inner"], parameters: Sequence[tuple[Tensor, Tensor | None]]
 ) -> tuple[Tensor, ...]:
     """x W^T + b for each pair of a weight and a bias, or None."""
-    found: tuple[Tensor, ...] = _Linear.apply(
+    outputs: tuple[Tensor, ...] = _Linear.apply(
         states, False, *(each for pair in parameters for each in pair)
     )
-    return found
+    return outputs
 
 
 def whole_rows(states: Float[Tensor, "rows dim"]) -> Float[Tensor, "more_rows dim"]:
     """The rows, and rows of zeros up to a multiple of ROWS."""
     rows, dim = states.shape
-    missing = -rows % ROWS
+    missing = -rows % ROW_MULTIPLE
     if not missing:
         return states.contiguous()
     padded = states.new_empty(rows + missing, dim)
@@ -70,28 +69,28 @@ class _Linear(torch.autograd.Function):
     def forward(
         ctx: Context, states: Tensor, bent: bool, *parameters: Tensor | None
     ) -> tuple[Tensor, ...]:
-        rows, count = _rows(states), states.shape[:-1].numel()
-        found = tuple(_product(rows, *pair, bent) for pair in _pairs(parameters))
-        ctx.save_for_backward(rows, *(found if bent else ()))
+        rows, count = _as_rows(states), states.shape[:-1].numel()
+        outputs = tuple(_product(rows, *pair, bent) for pair in _layer_pairs(parameters))
+        ctx.save_for_backward(rows, *(outputs if bent else ()))
         ctx.parameters, ctx.bent = parameters, bent
         ctx.adding = adding_is_free(states) and adds_up(*parameters)
-        return tuple(each[:count].view(*states.shape[:-1], -1) for each in found)
+        return tuple(each[:count].view(*states.shape[:-1], -1) for each in outputs)
 
     @staticmethod
     def backward(ctx: Context, *slopes: Tensor) -> tuple[Tensor | None, ...]:
         rows, *outputs = ctx.saved_tensors
-        flat = [_rows(slope) for slope in slopes]
+        flat = [_as_rows(slope) for slope in slopes]
         if ctx.bent:
             flat = [
-                torch.ops.aten.threshold_backward(slope, found, 0.0)
-                for slope, found in zip(flat, outputs, strict=True)
+                torch.ops.aten.threshold_backward(slope, output, 0.0)
+                for slope, output in zip(flat, outputs, strict=True)
             ]
         of_states, _, *of_parameters = ctx.needs_input_grad
         d_states: Tensor | None = None
-        found: list[Tensor | None] = []
+        of_pairs: list[Tensor | None] = []
         needed = zip(of_parameters[::2], of_parameters[1::2], strict=True)
         for (weight, bias), slope, (of_weight, of_bias) in zip(
-            _pairs(ctx.parameters), flat, needed, strict=True
+            _layer_pairs(ctx.parameters), flat, needed, strict=True
         ):
             if of_states and d_states is None:
                 d_states = slope @ weight
@@ -99,17 +98,17 @@ class _Linear(torch.autograd.Function):
                 d_states.addmm_(slope, weight)
             if ctx.adding:
                 _add_up(rows, slope, weight, bias)
-                found += None, None
+                of_pairs += None, None
             else:
-                found.append(slope.t() @ rows if of_weight else None)
-                found.append(_sum_rows(slope) if of_bias else None)
+                of_pairs.append(slope.t() @ rows if of_weight else None)
+                of_pairs.append(_sum_rows(slope) if of_bias else None)
         if d_states is not None:
             axes = slopes[0].shape[:-1]
             d_states = d_states[: axes.numel()].view(*axes, -1)
-        return d_states, None, *found
+        return d_states, None, *of_pairs
 
 
-def _rows(states: Tensor) -> Float[Tensor, "rows dim"]:
+def _as_rows(states: Tensor) -> Float[Tensor, "rows dim"]:
     """The states as rows; as many as products are made for."""
     rows = states.reshape(-1, states.shape[-1])
     on_cpu = states.device.type == "cpu" and states.dtype == torch.bfloat16
@@ -125,7 +124,7 @@ def _product(
     return torch._addmm_activation(bias, rows, weight.t())
 
 
-def _pairs(parameters: Sequence[Tensor | None]) -> Iterator[tuple[Tensor, Tensor | None]]:
+def _layer_pairs(parameters: Sequence[Tensor | None]) -> Iterator[tuple[Tensor, Tensor | None]]:
     """Each weight with its bias."""
     for weight, bias in zip(parameters[::2], parameters[1::2], strict=True):
         assert weight is not None

@@ -237,9 +237,7 @@ def _load(bundle: Bundle, device: torch.device, dtype: torch.dtype) -> SequenceT
 
     if not isinstance(model, SequenceToSequence):
         raise BundleError("this model does not translate.", place=Location(bundle.folder))
-    from jumok.kernels.linear import prepare_for_inference
-
-    prepare_for_inference(model, dtype)
+    model.eval().to(dtype)
     return model
 
 

@@ -18,7 +18,7 @@ from jumok.data.pieces import PieceTable, read_pieces
 from jumok.decoding import DecodingOptions
 from jumok.decoding.native import rules_of
 from jumok.decoding.options import FOR_TRANSLATION
-from jumok.engine.image import ImageOf, MemoryImage, places_of
+from jumok.engine.image import ImageOf, MemoryImage, field_places
 from jumok.engine.packing import Kind
 from jumok.engine.structures import LinearLayout, ModelLayout
 from jumok.engine.transformer import NativeTransformer
@@ -184,7 +184,7 @@ class WebTranslator:
                 arrays[address] = arrays[address][:reach]
         writer = ImageOf(arrays, BLOCK_COUNTS, frozenset(self._tables))
         model = writer.add(layout)
-        fields = {name: model + offset for name, _, offset in places_of(ModelLayout)}
+        fields = {name: model + offset for name, _, offset in field_places(ModelLayout)}
         listed = [
             {
                 "layer": fields["output"] if table.is_output else writer.add(table.layer),

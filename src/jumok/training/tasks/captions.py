@@ -31,7 +31,6 @@ from jumok.evaluation.captioner import (
 )
 from jumok.evaluation.captions import score_captions
 from jumok.evaluation.pointing import Gold, score_pointing
-from jumok.kernels.linear import prepare_for_inference
 from jumok.models.captioner import CaptionerModel as Model
 from jumok.models.catalog import DataSizes, build
 from jumok.plugins import digests_of
@@ -96,7 +95,7 @@ class CaptioningTask:
         reading = self._setting(model)
         captioner = self._captioner(model, reading)
         if not captioner.search_natively(self._config.model, dtype):
-            prepare_for_inference(model, dtype)
+            model.eval().to(dtype)
         scores = self._text_scores(captioner)
         return Scores(loss, scores, baselines.of_text(scores[0]))
 

@@ -18,7 +18,6 @@ from jumok.data.pairs.batches import padding, validation_batches
 from jumok.evaluation.calibration import calibrated, right_translations
 from jumok.evaluation.spelling import score_spelling
 from jumok.evaluation.text import score_text
-from jumok.kernels.linear import prepare_for_inference
 from jumok.models.catalog import DataSizes, build
 from jumok.models.memory import SequenceToSequence
 from jumok.plugins import digests_of
@@ -109,7 +108,7 @@ class TranslationTask:
             longest_target=longest_of(self._config.model),
         )
         if not translator.search_natively([self._config.model], dtype):
-            prepare_for_inference(model, dtype)
+            model.eval().to(dtype)
         return translator.translate(
             self._prepared.sources, beam=beam, alignments=False, split="length", keep=False
         )

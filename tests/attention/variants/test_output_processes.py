@@ -1,4 +1,4 @@
-"""Gates of the heads' outputs, against Hugging Face's Qwen3-Next and by hand."""
+"""Gates of the heads' outputs, against Hugging Face's Qwen3-Next and by hand; and factors."""
 
 import math
 
@@ -10,7 +10,7 @@ from jumok.attention.interfaces import HeadParts
 from jumok.attention.masks import AttentionMask
 from jumok.attention.multihead import MultiHeadAttention
 from jumok.attention.qk_norm import QueryKeyNorm
-from jumok.attention.variants.head_gate import ElementGate, HeadGate
+from jumok.attention.variants.output_processes import ElementGate, HeadGate, HeadScale
 from jumok.kernels.noise import Noise
 from tests.attention.variants.huggingface import at_no_position
 from tests.parity.torch_weights import roughen
@@ -60,3 +60,25 @@ def test_a_head_is_closed_for_one_position_by_hand():
     torch.testing.assert_close(found, expected)
     other = gate(torch.ones(2, 3, 7, 5), torch.zeros(2, 7, 1))
     torch.testing.assert_close(other, torch.full((2, 3, 7, 5), 0.5))
+
+
+def test_a_factor_multiplies_its_head_before_the_heads_are_mixed():
+    """It may as well multiply the head's columns of the output projection."""
+    torch.manual_seed(1)
+    scale = HeadScale(3, 5)
+    attention = roughen(
+        MultiHeadAttention(13, 3, 8, 5, Noise(), parts=HeadParts(process_output=[scale]))
+    )
+    states = torch.randn(2, 7, 13)
+    found = attention(states, states)
+    gains = scale.gain.detach().clone()
+    with torch.no_grad():
+        scale.gain.fill_(1.0)
+        assert not torch.allclose(attention(states, states), found, atol=1e-3)
+        attention.output.weight.mul_(gains.repeat_interleave(5))
+    torch.testing.assert_close(attention(states, states), found, atol=1e-5, rtol=0)
+
+
+def test_factors_start_as_if_it_were_not_there():
+    found = torch.randn(2, 3, 7, 5)
+    assert torch.equal(HeadScale(3, 5)(found, torch.randn(2, 7, 13)), found)

@@ -1,0 +1,8 @@
+import pytest
+import torch
+
+
+@pytest.fixture
+def inference():
+    with torch.inference_mode():
+        yield
