@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 from jumok.errors import DataError
-from jumok.serving.local import MOST_BYTES, MOST_FILE_BYTES, LocalServer
+from jumok.serving.local import MOST_FILE_BYTES, MOST_REQUEST_BYTES, LocalServer
 
 
 def answer(asked, heed):
@@ -95,7 +95,7 @@ def test_another_origin_is_refused(server, origin):
 
 
 def test_a_large_body_is_refused_unread(server):
-    status, text = post(server, "x" * MOST_BYTES)
+    status, text = post(server, "x" * MOST_REQUEST_BYTES)
     assert status == 413
     assert "65,536 bytes" in text
 
@@ -124,9 +124,9 @@ def receiving() -> Iterator[LocalServer]:
 
 def test_a_file_may_be_larger_than_a_question(receiving):
     named = {"X_Token": receiving.token, "X_Name": "%EA%B0%80.png"}
-    status, text = ask(receiving, "POST", "/file", b"x" * (MOST_BYTES + 1), **named)
-    assert (status, json.loads(text)) == (200, {"picture": f"가.png {MOST_BYTES + 1}"})
-    assert post(receiving, "x" * MOST_BYTES)[0] == 413, "a question may not"
+    status, text = ask(receiving, "POST", "/file", b"x" * (MOST_REQUEST_BYTES + 1), **named)
+    assert (status, json.loads(text)) == (200, {"picture": f"가.png {MOST_REQUEST_BYTES + 1}"})
+    assert post(receiving, "x" * MOST_REQUEST_BYTES)[0] == 413, "a question may not"
     status, text = ask(receiving, "POST", "/file", b"", **named)
     assert (status, json.loads(text)) == (422, {"error": {"what": "this file is empty."}})
 
@@ -149,7 +149,7 @@ def test_nobody_else_sends_files(receiving, foreign):
 
 def test_a_page_of_texts_takes_no_file(server):
     given = {"X_Token": server.token}
-    assert ask(server, "POST", "/file", b"x" * (MOST_BYTES + 1), **given)[0] == 404
+    assert ask(server, "POST", "/file", b"x" * (MOST_REQUEST_BYTES + 1), **given)[0] == 404
     assert ask(server, "POST", "/file", b"x", **given)[0] == 404
 
 

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from jumok.cancellation import check_cancelled
+from jumok.computation import check_cancelled
 from jumok.decoding.hypothesis import Hypothesis
 from jumok.decoding.stepper import NextTokens, Reading, Stepper
 
@@ -40,7 +40,7 @@ def steps(searches: Sequence[tuple[int, SentenceSearch]], stepper: Stepper[Any])
     step.
 
     Raises:
-        What the check of `jumok.cancellation.cancel_scope` raises, before a step.
+        What the check of `jumok.computation.cancel_scope` raises, before a step.
     """
     going = [(sentence, each, each.reading()) for sentence, each in searches]
     while going := [each for each in going if each[2]]:

@@ -1,6 +1,7 @@
 """The queue of a model: order, places, deadlines, and errors that stay with their request."""
 
 import os
+import re
 import sys
 import threading
 import time
@@ -10,9 +11,9 @@ from itertools import pairwise
 
 import pytest
 
-from jumok.cancellation import check_cancelled
+from jumok.computation import check_cancelled
 from jumok.errors import DataError
-from jumok.serving.http.engine import NICER, TOGETHER, Engine
+from jumok.serving.http.engine import MOST_TOGETHER, NICER, Engine, EngineBroken
 from jumok.serving.http.monitoring import Metrics
 from jumok.serving.http.queue import AGE_SECONDS, JOIN_SECONDS, OVER, Job, WritingJob
 from jumok.serving.http.refusals import RequestRefused
@@ -193,10 +194,27 @@ def test_three_faults_in_a_row_are_fatal():
     until = time.monotonic() + 10
     while not fatal and time.monotonic() < until:
         time.sleep(0.001)
-    assert [str(error) for error in fatal] == ["broken"]
+    (error,) = fatal
+    assert isinstance(error, EngineBroken)
+    assert re.fullmatch(
+        r"the model m failed 3 times in a row: RuntimeError at test_engine\.py:\d+ <.*", str(error)
+    )
     with pytest.raises(RequestRefused, match="The model m is broken") as refused:
         made.queue.submit([job(work, "a")])
     assert refused.value.status == 503
+
+
+def test_the_end_of_an_engines_thread_is_fatal(monkeypatch):
+    fatal: list[BaseException] = []
+    made, work = engine(fatal), Recorded()
+    work.gate.set()
+    monkeypatch.setattr(made.queue, "answered", lambda *_: 1 / 0)
+    made.queue.submit([job(work, "a")])
+    until = time.monotonic() + 10
+    while not fatal and time.monotonic() < until:
+        time.sleep(0.001)
+    assert isinstance(fatal[0], ZeroDivisionError)
+    assert made.state == "broken"
 
 
 @dataclass
@@ -328,11 +346,11 @@ def test_as_many_batches_join_as_there_are_threads_one_after_the_other():
     for each in jobs:
         made.queue.submit([each])
     until = time.monotonic() + 30
-    while len(work.batches) < TOGETHER and time.monotonic() < until:
+    while len(work.batches) < MOST_TOGETHER and time.monotonic() < until:
         time.sleep(0.001)
     started = sorted(each.started for each in jobs if each.started is not None)
     assert all(b - a >= JOIN_SECONDS for a, b in pairwise(started))
-    assert len(started) == TOGETHER - 1
+    assert len(started) == MOST_TOGETHER - 1
     work.gate.set()
     assert [each.future.result(30) for each in jobs] == [["A"], ["B"], ["C"], ["D"]]
 

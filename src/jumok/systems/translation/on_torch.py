@@ -10,6 +10,7 @@ from jumok.alignment.aligner import Aligner
 from jumok.alignment.setting import AlignmentSetting
 from jumok.alignment.words import Weights
 from jumok.attention.events import emit
+from jumok.computation import timed
 from jumok.data.pairs.batches import source_batch
 from jumok.decoding import DecodingOptions, Hypothesis
 from jumok.decoding.beam import Report
@@ -22,7 +23,6 @@ from jumok.decoding.score import score_pairs
 from jumok.decoding.stepper import Ensemble, Stepper
 from jumok.decoding.torch_stepper import TorchStepper, lengths_of
 from jumok.models.memory import Memory, SequenceToSequence
-from jumok.stopwatch import timed
 from jumok.systems.base import FOUND
 from jumok.systems.translation.given_translations import GivenTranslations
 from jumok.systems.translation.part_writer import written_text
