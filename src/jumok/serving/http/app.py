@@ -99,7 +99,7 @@ async def description(_: RequestContext) -> JSONResponse:
 def _openapi() -> dict[str, Any]:
     """The description of the routes, by OpenAPI 3.1."""
     described = [each for each in ROUTES if each.include_in_schema]
-    models = {each.endpoint.model for each in described if each.endpoint.model is not None}
+    models = {model for each in described if (model := _operation(each).model) is not None}
     named = [(model, "validation") for model in sorted(models, key=lambda each: each.__name__)]
     _, schema = models_json_schema(named, ref_template=SCHEMAS)  # type: ignore[arg-type]
     paths: dict[str, dict[str, object]] = {}
@@ -111,8 +111,13 @@ def _openapi() -> dict[str, Any]:
     return {"openapi": "3.1.0", "info": info, "paths": paths, "components": components}
 
 
+def _operation(each: Route) -> Operation:
+    assert isinstance(each.endpoint, Operation)
+    return each.endpoint
+
+
 def _operation_facts(each: Route, method: str) -> dict[str, object]:
-    operation: Operation = each.endpoint
+    operation = _operation(each)
     name = getattr(operation.endpoint, "__name__", "")
     described: dict[str, object] = {
         "tags": [operation.tag],
