@@ -20,12 +20,12 @@ def answers(sides: Comparison, pictures: ServedPictures | None = None) -> Answer
         pictures: the images of a model that reads images; None: the page sends texts.
     """
 
-    def answer(asked: Mapping[str, object], heed: Callable[[], None]) -> dict[str, object]:
+    def answer(asked: Mapping[str, object], check: Callable[[], None]) -> dict[str, object]:
         given = None if pictures is None else pictures.chosen(asked.get("picture"))
         text, change = given or _text_field(asked.get("text")), _change(asked)
         worth, words, tree = (bool(asked.get(name)) for name in ("worth", "words", "tree"))
         walk = _focus(asked.get("walk"))
-        analyses = Analyses(worth, words, tree, bool(asked.get("layers")), heed, walk is not None)
+        analyses = Analyses(worth, words, tree, bool(asked.get("layers")), check, walk is not None)
         prefix = _tokens_of(asked.get("prefix"))
         both = bool(asked.get("both"))
         against = str(asked.get("against") or "") if both or analyses.layers else ""

@@ -31,10 +31,10 @@ from jumok.serving.clients import ClientDisconnected, is_foreign
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-Heed = Callable[[], None]
+CancelCheck = Callable[[], None]
 """The cancellation check: raises `ClientDisconnected` once the page has closed the connection."""
 
-Answer = Callable[[Mapping[str, object], Heed], dict[str, object]]
+Answer = Callable[[Mapping[str, object], CancelCheck], dict[str, object]]
 
 Receive = Callable[[str, bytes], dict[str, str]]
 """Takes the name and the bytes of a file that the page sends; returns how to request it."""
@@ -211,8 +211,8 @@ class _Handler(BaseHTTPRequestHandler):
         server = self.server
         with server.turn:
             try:
-                self._heed()
-                trace = server.worker.submit(server.answer, asked, self._heed).result()
+                self._check_connected()
+                trace = server.worker.submit(server.answer, asked, self._check_connected).result()
             except ClientDisconnected:
                 self.close_connection = True
                 return
@@ -226,7 +226,7 @@ class _Handler(BaseHTTPRequestHandler):
                 return
         self._send(HTTPStatus.OK, "application/json", json.dumps(trace).encode())
 
-    def _heed(self) -> None:
+    def _check_connected(self) -> None:
         """Raises ClientDisconnected; a page that waits sends nothing."""
         readable, _, _ = select.select([self.connection], [], [], 0)
         try:

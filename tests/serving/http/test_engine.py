@@ -36,13 +36,24 @@ class Recorded:
         return [self.answer(each) for each in given]
 
 
-def engine(fatal: list[BaseException] | None = None, **limits: int) -> Engine:
+def wait_until(condition: Callable[[], object]) -> None:
+    until = time.monotonic() + 30
+    while not condition() and time.monotonic() < until:
+        time.sleep(0.001)
+
+
+def engine(
+    fatal: list[BaseException] | None = None,
+    look_again: Callable[[], None] | None = None,
+    **limits: int,
+) -> Engine:
+    """An engine that is ready; with `look_again` batches join what is being computed."""
     faults = [] if fatal is None else fatal
     made = Engine("m", lambda: None, ServeLimits(**limits), Metrics(), faults.append)
+    if look_again is not None:
+        made.search_together(look_again)
     made.start()
-    until = time.monotonic() + 30
-    while made.state != "ready" and time.monotonic() < until:
-        time.sleep(0.001)
+    wait_until(lambda: made.state == "ready")
     return made
 
 
@@ -188,12 +199,8 @@ def test_three_faults_in_a_row_are_fatal():
         with pytest.raises(RequestRefused, match="The model failed") as refused:
             asked.future.result(30)
         assert refused.value.status == 500
-        until = time.monotonic() + 10
-        while not made.queue.idle and time.monotonic() < until:
-            time.sleep(0.001)
-    until = time.monotonic() + 10
-    while not fatal and time.monotonic() < until:
-        time.sleep(0.001)
+        wait_until(lambda: made.queue.idle)
+    wait_until(lambda: fatal)
     (error,) = fatal
     assert isinstance(error, EngineBroken)
     assert re.fullmatch(
@@ -210,9 +217,7 @@ def test_the_end_of_an_engines_thread_is_fatal(monkeypatch):
     work.gate.set()
     monkeypatch.setattr(made.queue, "answered", lambda *_: 1 / 0)
     made.queue.submit([job(work, "a")])
-    until = time.monotonic() + 10
-    while not fatal and time.monotonic() < until:
-        time.sleep(0.001)
+    wait_until(lambda: fatal)
     assert isinstance(fatal[0], ZeroDivisionError)
     assert made.state == "broken"
 
@@ -314,11 +319,7 @@ def test_a_search_that_nobody_waits_for_ends_at_its_next_step():
 
 def test_requests_join_what_is_computed_if_the_model_lets_them():
     looked = []
-    made = Engine("m", lambda: None, ServeLimits(), Metrics(), lambda error: None)
-    made.search_together(lambda: looked.append(1))
-    made.start()
-    while made.state != "ready":
-        time.sleep(0.001)
+    made = engine(look_again=lambda: looked.append(1))
     slow, quick = Recorded(), Recorded()
     quick.gate.set()
     first = held(made, slow)
@@ -335,19 +336,13 @@ def test_requests_join_what_is_computed_if_the_model_lets_them():
 
 
 def test_as_many_batches_join_as_there_are_threads_one_after_the_other():
-    made = Engine("m", lambda: None, ServeLimits(batch_tokens=1), Metrics(), lambda error: None)
-    made.search_together(lambda: None)
-    made.start()
-    while made.state != "ready":
-        time.sleep(0.001)
+    made = engine(look_again=lambda: None, batch_tokens=1)
     work = Recorded()
     held(made, work)
     jobs = [job(work, letter) for letter in "abcd"]
     for each in jobs:
         made.queue.submit([each])
-    until = time.monotonic() + 30
-    while len(work.batches) < MOST_TOGETHER and time.monotonic() < until:
-        time.sleep(0.001)
+    wait_until(lambda: len(work.batches) >= MOST_TOGETHER)
     started = sorted(each.started for each in jobs if each.started is not None)
     assert all(b - a >= JOIN_SECONDS for a, b in pairwise(started))
     assert len(started) == MOST_TOGETHER - 1

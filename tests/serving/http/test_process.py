@@ -160,18 +160,24 @@ def test_stderr_tells_why_a_model_ended_the_server(capsys, error, code):
         assert capsys.readouterr().err == "error: m failed\n"
 
 
-@pytest.mark.skipif(library() is None, reason="needs a C compiler")
-def test_a_translator_is_served_where_torch_cannot_be_imported(folders, tmp_path):
+@pytest.fixture
+def no_torch(tmp_path) -> dict[str, str]:
+    """The variables of a process that cannot import torch."""
     blocked = tmp_path / "blocked"
     blocked.mkdir()
     (blocked / "torch.py").write_text("raise ImportError('there is no torch here')\n")
+    path = filter(None, (str(blocked), os.environ.get("PYTHONPATH")))
+    return {"PYTHONPATH": os.pathsep.join(path)}
+
+
+@pytest.mark.skipif(library() is None, reason="needs a C compiler")
+def test_a_translator_is_served_where_torch_cannot_be_imported(folders, tmp_path, no_torch):
     text = "the cat sat on the mat."
     here = Translator.load(folders["en-ko"], device="cpu", engine="torch")
     kept = "the {name} sat"
     (expected,), (forced,) = here.translate([text]), here.translate([kept], nbest=3)
-    path = os.pathsep.join(filter(None, (str(blocked), os.environ.get("PYTHONPATH"))))
     with (
-        serving(tmp_path, f"m={folders['en-ko']}", variables={"PYTHONPATH": path}) as server,
+        serving(tmp_path, f"m={folders['en-ko']}", variables=no_torch) as server,
         server.client() as client,
     ):
         assert client.get("/").status_code == 200
@@ -193,16 +199,12 @@ def test_a_translator_is_served_where_torch_cannot_be_imported(folders, tmp_path
 
 
 @pytest.mark.skipif(library() is None, reason="needs a C compiler")
-def test_a_language_model_is_served_where_torch_cannot_be_imported(folders, tmp_path):
-    blocked = tmp_path / "blocked"
-    blocked.mkdir()
-    (blocked / "torch.py").write_text("raise ImportError('there is no torch here')\n")
+def test_a_language_model_is_served_where_torch_cannot_be_imported(folders, tmp_path, no_torch):
     here = LanguageModel.load(folders["letters"], device="cpu")
     options = DecodingOptions(beam=1, sample=True, top_p=0.9, seed=5)
     expected = "".join(here.generate("the cat", options, max_tokens=12))
-    path = os.pathsep.join(filter(None, (str(blocked), os.environ.get("PYTHONPATH"))))
     with (
-        serving(tmp_path, f"m={folders['letters']}", variables={"PYTHONPATH": path}) as server,
+        serving(tmp_path, f"m={folders['letters']}", variables=no_torch) as server,
         server.client() as client,
     ):
         asked = {"prompt": "the cat", "max_tokens": 12, "top_p": 0.9, "seed": 5, "logprobs": 2}
