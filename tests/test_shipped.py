@@ -7,7 +7,7 @@ import pytest
 import jumok
 from jumok.errors import ConfigError
 from jumok.shipped import (
-    Needs,
+    RecipeNeeds,
     find_recipe,
     needs_of,
     recipe_names,
@@ -68,7 +68,7 @@ def test_what_a_recipe_needs_is_read_from_its_paths():
         "model": {"pretrained": "$JUMOK_RUNS/first/model"},
         "note": "JUMOK_DATA/no",
     }
-    assert needs_of(values) == Needs(data=("enko",), runs=("first",))
+    assert needs_of(values) == RecipeNeeds(data=("enko",), runs=("first",))
 
 
 def test_the_summary_is_the_first_sentence_of_the_first_comment():

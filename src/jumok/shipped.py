@@ -11,11 +11,11 @@ from pathlib import Path
 
 from jumok.errors import ConfigError, Location
 
-SUFFIX = ".toml"
+RECIPE_SUFFIX = ".toml"
 
 
 @dataclass(frozen=True)
-class Needs:
+class RecipeNeeds:
     """The data and runs that a recipe needs.
 
     Attributes:
@@ -36,7 +36,7 @@ def recipes_folder() -> Path:
 
 def recipe_names() -> list[str]:
     """The names of all recipes that come with jumok, in alphabetical order."""
-    return sorted(each.stem for each in recipes_folder().glob(f"*{SUFFIX}"))
+    return sorted(each.stem for each in recipes_folder().glob(f"*{RECIPE_SUFFIX}"))
 
 
 def find_recipe(given: Path) -> Path:
@@ -47,10 +47,10 @@ def find_recipe(given: Path) -> Path:
     """
     if os.path.isfile(given):  # as Path.is_file, but False for an invalid name
         return given
-    name = given.name.removesuffix(SUFFIX)
+    name = given.name.removesuffix(RECIPE_SUFFIX)
     bare = given.parent == Path()
     if bare and name in recipe_names():
-        return recipes_folder() / f"{name}{SUFFIX}"
+        return recipes_folder() / f"{name}{RECIPE_SUFFIX}"
     raise ConfigError("there is no such recipe.", place=Location(given), do=_advice(given, bare))
 
 
@@ -60,9 +60,9 @@ def shipped_recipe(name: str) -> Path:
     Raises:
         ConfigError: there is none; the text names the nearest.
     """
-    plain = name.removesuffix(SUFFIX)
+    plain = name.removesuffix(RECIPE_SUFFIX)
     if plain in recipe_names():
-        return recipes_folder() / f"{plain}{SUFFIX}"
+        return recipes_folder() / f"{plain}{RECIPE_SUFFIX}"
     raise ConfigError(
         "no recipe of this name comes with jumok.", got=name, do=_nearest(plain) or LIST
     )
@@ -74,10 +74,10 @@ LIST = "jumok recipes lists those that come with jumok; a file of yours needs it
 def _advice(given: Path, bare: bool) -> str:
     """The advice if there is neither a file nor a recipe: the nearest of both kinds."""
     beside = os.listdir(given.parent) if os.path.isdir(given.parent) else []
-    files = [each for each in beside if each.endswith(SUFFIX) and each != given.name]
+    files = [each for each in beside if each.endswith(RECIPE_SUFFIX) and each != given.name]
     if near := difflib.get_close_matches(given.name, files, n=1):
         return f"did you mean {given.parent / near[0]}?"
-    name = given.name.removesuffix(SUFFIX)
+    name = given.name.removesuffix(RECIPE_SUFFIX)
     if not bare and name in recipe_names():
         return f"recipes that come with jumok are called by name: jumok train {name}"
     return _nearest(name) or LIST
@@ -88,7 +88,7 @@ def _nearest(name: str) -> str | None:
     return f"did you mean {near[0]}? {LIST}" if near else None
 
 
-def needs_of(values: object) -> Needs:
+def needs_of(values: object) -> RecipeNeeds:
     """The folders in $JUMOK_DATA and $JUMOK_RUNS that a recipe's values name."""
     data: dict[str, None] = {}
     runs: dict[str, None] = {}
@@ -101,12 +101,12 @@ def needs_of(values: object) -> Needs:
             for each in value:
                 search(each)
         elif isinstance(value, str):
-            for start, found in (("$JUMOK_DATA/", data), ("$JUMOK_RUNS/", runs)):
+            for start, names in (("$JUMOK_DATA/", data), ("$JUMOK_RUNS/", runs)):
                 if value.startswith(start):
-                    found[value.removeprefix(start).partition("/")[0]] = None
+                    names[value.removeprefix(start).partition("/")[0]] = None
 
     search(values)
-    return Needs(tuple(data), tuple(runs))
+    return RecipeNeeds(tuple(data), tuple(runs))
 
 
 def summary_of(text: str) -> str:

@@ -12,7 +12,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jumok.cancellation import cancel_scope
+from jumok.computation import cancel_scope
 from jumok.decoding import DecodingOptions, Hypothesis, decode
 from jumok.decoding.methods import decode_with, searches_of
 from jumok.decoding.stepper import (

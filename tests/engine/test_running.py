@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from jumok.cancellation import cancel_scope
+from jumok.computation import cancel_scope
 from jumok.data.tokenizer import END, START
 from jumok.decoding import DecodingOptions
 from jumok.engine.forced import WatchedAttention

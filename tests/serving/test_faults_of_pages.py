@@ -7,7 +7,7 @@ import pytest
 
 from jumok.data.files.images import read_image
 from jumok.errors import DataError, JumokError, Location
-from jumok.serving.local import parts_of
+from jumok.serving.local import error_parts
 from jumok.tracing.checks import check_length
 
 ROOT = Path(__file__).parents[2]
@@ -37,8 +37,8 @@ def test_the_korean_texts_are_korean():
 def test_the_parts_are_sent_and_what_is_empty_is_not():
     error = DataError("a", expected="b", do="d", place=Location("f", 3), known=("faultLong", 9, 5))
     told = {"what": "a", "expected": "b", "do": "d", "place": "f, line 3"}
-    assert parts_of(error) == told | {"known": "faultLong", "numbers": [9, 5]}
-    assert parts_of(JumokError("a")) == {"what": "a"}
+    assert error_parts(error) == told | {"known": "faultLong", "numbers": [9, 5]}
+    assert error_parts(JumokError("a")) == {"what": "a"}
 
 
 @pytest.mark.parametrize(

@@ -7,27 +7,33 @@ import struct
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
 from jumok.errors import DataError
-from jumok.serving.local import MOST_BYTES, MOST_FILE_BYTES, LocalServer
+from jumok.serving.local import MOST_FILE_BYTES, MOST_REQUEST_BYTES, LocalServer
 
 
-def answer(asked, heed):
+def answer(asked, check):
     if asked.get("text") == "bad":
         raise DataError("this text cannot be looked at.", do="give another")
     return {"heard": asked["text"]}
 
 
+@contextmanager
+def running(answer=answer, **options) -> Iterator[LocalServer]:
+    server = LocalServer(lambda token: f"<p>{token}</p>", answer, **options)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
 @pytest.fixture
 def server() -> Iterator[LocalServer]:
-    running = LocalServer(lambda token: f"<p>{token}</p>", answer)
-    thread = threading.Thread(target=running.serve_forever, daemon=True)
-    thread.start()
-    yield running
-    running.shutdown()
-    running.server_close()
+    with running() as server:
+        yield server
 
 
 def ask(server, method="GET", path=None, body=None, **headers) -> tuple[int, str]:
@@ -95,7 +101,7 @@ def test_another_origin_is_refused(server, origin):
 
 
 def test_a_large_body_is_refused_unread(server):
-    status, text = post(server, "x" * MOST_BYTES)
+    status, text = post(server, "x" * MOST_REQUEST_BYTES)
     assert status == 413
     assert "65,536 bytes" in text
 
@@ -115,18 +121,15 @@ def receiving() -> Iterator[LocalServer]:
             raise DataError("this file is empty.")
         return {"picture": f"{name} {len(content)}"}
 
-    running = LocalServer(lambda token: "", answer, 0, receive)
-    threading.Thread(target=running.serve_forever, daemon=True).start()
-    yield running
-    running.shutdown()
-    running.server_close()
+    with running(receive=receive) as server:
+        yield server
 
 
 def test_a_file_may_be_larger_than_a_question(receiving):
     named = {"X_Token": receiving.token, "X_Name": "%EA%B0%80.png"}
-    status, text = ask(receiving, "POST", "/file", b"x" * (MOST_BYTES + 1), **named)
-    assert (status, json.loads(text)) == (200, {"picture": f"가.png {MOST_BYTES + 1}"})
-    assert post(receiving, "x" * MOST_BYTES)[0] == 413, "a question may not"
+    status, text = ask(receiving, "POST", "/file", b"x" * (MOST_REQUEST_BYTES + 1), **named)
+    assert (status, json.loads(text)) == (200, {"picture": f"가.png {MOST_REQUEST_BYTES + 1}"})
+    assert post(receiving, "x" * MOST_REQUEST_BYTES)[0] == 413, "a question may not"
     status, text = ask(receiving, "POST", "/file", b"", **named)
     assert (status, json.loads(text)) == (422, {"error": {"what": "this file is empty."}})
 
@@ -149,7 +152,7 @@ def test_nobody_else_sends_files(receiving, foreign):
 
 def test_a_page_of_texts_takes_no_file(server):
     given = {"X_Token": server.token}
-    assert ask(server, "POST", "/file", b"x" * (MOST_BYTES + 1), **given)[0] == 404
+    assert ask(server, "POST", "/file", b"x" * (MOST_REQUEST_BYTES + 1), **given)[0] == 404
     assert ask(server, "POST", "/file", b"x", **given)[0] == 404
 
 
@@ -172,20 +175,17 @@ def test_who_answers_says_no_more_than_its_name(server):
 
 
 def test_an_error_of_ours_is_told_and_the_server_lives_on(capfd):
-    def broken(asked, heed):
+    def broken(asked, check):
         raise IndexError("list index out of range")
 
-    running = LocalServer(lambda token: "", broken)
-    threading.Thread(target=running.serve_forever, daemon=True).start()
-    for _ in range(2):
-        status, text = post(running, "a cat")
-        assert status == 500
-        assert json.loads(text)["error"] == {
-            "what": "jumok failed: IndexError: list index out of range",
-            "do": "report this, please",
-        }
-    running.shutdown()
-    running.server_close()
+    with running(broken) as server:
+        for _ in range(2):
+            status, text = post(server, "a cat")
+            assert status == 500
+            assert json.loads(text)["error"] == {
+                "what": "jumok failed: IndexError: list index out of range",
+                "do": "report this, please",
+            }
     assert "Traceback" not in capfd.readouterr().err
 
 
@@ -231,15 +231,12 @@ def test_a_wrong_port_is_said_to_be_one(server):
 
 @pytest.mark.parametrize("name", ["localhost:9000", "hub.example.org"])
 def test_one_more_name_can_be_allowed(name):
-    running = LocalServer(lambda token: "page", answer, host=name)
-    threading.Thread(target=running.serve_forever, daemon=True).start()
-    assert ask(running, Host=name) == (200, "page")
-    for scheme in ("http", "https"):
-        assert post(running, "a cat", Host=name, Origin=f"{scheme}://{name}")[0] == 200
-    assert ask(running, Host="attacker.example")[0] == 403
-    assert post(running, "a cat", Host=name, Origin="https://attacker.example")[0] == 403
-    running.shutdown()
-    running.server_close()
+    with running(host=name) as server:
+        assert ask(server, Host=name) == (200, f"<p>{server.token}</p>")
+        for scheme in ("http", "https"):
+            assert post(server, "a cat", Host=name, Origin=f"{scheme}://{name}")[0] == 200
+        assert ask(server, Host="attacker.example")[0] == 403
+        assert post(server, "a cat", Host=name, Origin="https://attacker.example")[0] == 403
 
 
 def test_who_hung_up_before_its_turn_is_not_served():
@@ -247,52 +244,46 @@ def test_who_hung_up_before_its_turn_is_not_served():
     begun, go_on = threading.Event(), threading.Event()
     served = []
 
-    def slow(asked, heed):
+    def slow(asked, check):
         served.append(asked["text"])
         begun.set()
         assert go_on.wait(5)
         return {}
 
-    running = LocalServer(lambda token: "", slow)
-    threading.Thread(target=running.serve_forever, daemon=True).start()
-    found = {}
+    statuses = {}
+    with running(slow) as server:
 
-    def visit(text):
-        found[text] = post(running, text)[0]
+        def visit(text):
+            statuses[text] = post(server, text)[0]
 
-    first, third = (threading.Thread(target=visit, args=(text,)) for text in ("first", "third"))
-    first.start()
-    assert begun.wait(5)
-    second = http.client.HTTPConnection("127.0.0.1", running.server_address[1])
-    second.request("POST", "/trace", json.dumps({"text": "second"}), {"X-Token": running.token})
-    second.close()
-    third.start()
-    go_on.set()
-    for visitor in (first, third):
-        visitor.join(5)
-    running.shutdown()
-    running.server_close()
-    assert found == {"first": 200, "third": 200}
+        first, third = (threading.Thread(target=visit, args=(text,)) for text in ("first", "third"))
+        first.start()
+        assert begun.wait(5)
+        second = http.client.HTTPConnection("127.0.0.1", server.server_address[1])
+        second.request("POST", "/trace", json.dumps({"text": "second"}), {"X-Token": server.token})
+        second.close()
+        third.start()
+        go_on.set()
+        for visitor in (first, third):
+            visitor.join(5)
+    assert statuses == {"first": 200, "third": 200}
     assert served == ["first", "third"]
 
 
 def test_what_is_computed_ends_when_its_page_is_gone():
     begun, ended = threading.Event(), threading.Event()
 
-    def slow(asked, heed):
+    def slow(asked, check):
         begun.set()
         try:
             while True:
-                heed()
+                check()
         finally:
             ended.set()
 
-    running = LocalServer(lambda token: "", slow)
-    threading.Thread(target=running.serve_forever, daemon=True).start()
-    connection = http.client.HTTPConnection("127.0.0.1", running.server_address[1])
-    connection.request("POST", "/trace", "{}", {"X-Token": running.token})
-    assert begun.wait(5)
-    connection.close()
-    assert ended.wait(5)
-    running.shutdown()
-    running.server_close()
+    with running(slow) as server:
+        connection = http.client.HTTPConnection("127.0.0.1", server.server_address[1])
+        connection.request("POST", "/trace", "{}", {"X-Token": server.token})
+        assert begun.wait(5)
+        connection.close()
+        assert ended.wait(5)

@@ -7,7 +7,7 @@ import pytest
 from jumok.errors import DataError
 from jumok.inspection.trace import Trace
 from jumok.serving.answers import answers
-from jumok.serving.pictures import KEPT, ServedPictures
+from jumok.serving.pictures import MOST_PICTURES, ServedPictures
 from jumok.tracing.comparison import Comparison
 from jumok.tracing.request import carry_on
 from tests.inspection.traces import trace
@@ -75,7 +75,7 @@ def test_a_name_leads_nowhere_else(pictures, name, kept):
 
 
 def test_the_latest_are_kept(pictures):
-    keys = [pictures.receive("a.png", bytes([n]))["picture"] for n in range(KEPT + 1)]
+    keys = [pictures.receive("a.png", bytes([n]))["picture"] for n in range(MOST_PICTURES + 1)]
     with pytest.raises(DataError) as caught:
         pictures.chosen(keys[0])
     assert "or was replaced by later ones" in str(caught.value)

@@ -8,6 +8,7 @@ from math import ceil
 import numpy as np
 import numpy.typing as npt
 
+from jumok.computation import timed
 from jumok.data.tokenizer import END, START
 from jumok.decoding.beam import Cover, Report
 from jumok.decoding.constraints import Constraints
@@ -31,7 +32,6 @@ from jumok.engine.native import NativeModel
 from jumok.engine.request import Request
 from jumok.engine.searching import SearchRules, Source
 from jumok.engine.steps import StepRow, read_rows
-from jumok.stopwatch import timed
 
 Slots = npt.NDArray[np.int32]
 

@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from jumok.cancellation import check_cancelled
+from jumok.computation import check_cancelled
 from jumok.decoding.hypothesis import Hypothesis
 from jumok.errors import ModelError
 
@@ -170,7 +170,7 @@ def run_searches(
 
     Raises:
         ModelError: the model gave no token of a sentence a probability.
-        What the check of `jumok.cancellation.cancel_scope` raises, before a step.
+        What the check of `jumok.computation.cancel_scope` raises, before a step.
     """
     going = [
         (sentence, each, each.reading())

@@ -5,12 +5,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
 
+from jumok.computation import timed
 from jumok.engine.forced import Depth, Forced, Keeping, WatchedAttention
 from jumok.engine.request import Request, search
 from jumok.engine.running import RunningBatch
 from jumok.engine.searching import SearchRules, Source, Written, check_sources
 from jumok.errors import ModelError
-from jumok.stopwatch import timed
 
 
 class NativeModel(ABC):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 
-from jumok.cancellation import current_check
+from jumok.computation import current_check
 from jumok.engine.request import Request, search
 
 

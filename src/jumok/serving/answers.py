@@ -20,12 +20,12 @@ def answers(sides: Comparison, pictures: ServedPictures | None = None) -> Answer
         pictures: the images of a model that reads images; None: the page sends texts.
     """
 
-    def answer(asked: Mapping[str, object], heed: Callable[[], None]) -> dict[str, object]:
+    def answer(asked: Mapping[str, object], check: Callable[[], None]) -> dict[str, object]:
         given = None if pictures is None else pictures.chosen(asked.get("picture"))
         text, change = given or _text_field(asked.get("text")), _change(asked)
         worth, words, tree = (bool(asked.get(name)) for name in ("worth", "words", "tree"))
         walk = _focus(asked.get("walk"))
-        analyses = Analyses(worth, words, tree, bool(asked.get("layers")), heed, walk is not None)
+        analyses = Analyses(worth, words, tree, bool(asked.get("layers")), check, walk is not None)
         prefix = _tokens_of(asked.get("prefix"))
         both = bool(asked.get("both"))
         against = str(asked.get("against") or "") if both or analyses.layers else ""
@@ -49,14 +49,12 @@ def answers(sides: Comparison, pictures: ServedPictures | None = None) -> Answer
 
 
 def _text_field(asked: object) -> str:
-    """The text that the page sent."""
     if not isinstance(asked, str):
         raise DataError("the request has no text.", expected='{"text": "..."}', got=repr(asked))
     return asked
 
 
 def _focus(asked: object) -> WalkFocus | None:
-    """The query whose walk the page wants; None: none, or it is no query."""
     if not isinstance(asked, dict):
         return None
     site, query = asked.get("site"), asked.get("query")
@@ -69,7 +67,7 @@ def _whole(number: object) -> TypeGuard[int]:
 
 
 def _change(asked: Mapping[str, object]) -> Change:
-    """The change of the model that the page asks for; invalid parts are ignored."""
+    """Invalid parts are ignored."""
     row = asked.get("row")
     rows = []
     if isinstance(row, dict) and isinstance(row.get("site"), str):
@@ -82,7 +80,6 @@ def _change(asked: Mapping[str, object]) -> Change:
 
 
 def _row_weights(asked: list[object]) -> list[float]:
-    """The numbers of the list."""
     try:
         return [float(each) for each in asked if isinstance(each, int | float)]
     except OverflowError as error:
@@ -90,14 +87,14 @@ def _row_weights(asked: list[object]) -> list[float]:
 
 
 def _tokens_of(asked: object) -> list[int]:
-    """The tokens, or positions, that the page names; empty where this is no list of integers."""
+    """The tokens or positions; empty where this is no list of integers."""
     if isinstance(asked, list) and all(map(_whole, asked)):
         return asked
     return []
 
 
 def _ablated_heads(asked: object) -> dict[str, list[int]]:
-    """The heads that the page ablates, by site; invalid entries are ignored."""
+    """By site; invalid entries are ignored."""
     if not isinstance(asked, dict):
         return {}
     return {

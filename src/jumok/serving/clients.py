@@ -1,7 +1,7 @@
 """Clients of a server: pages of other origins, and those that have closed the connection.
 
-Any page that a user visits can send requests to a server on their machine. It cannot read the
-answers, but they would be computed. A browser names the page's origin, and a page cannot change it.
+Any page that a user visits can make a server on their machine compute. A browser names the page's
+origin, which the page cannot change.
 Source: W3C, Fetch Metadata Request Headers; RFC 6454, The Web Origin Concept.
 """
 
@@ -13,9 +13,7 @@ class ClientDisconnected(Exception):  # noqa: N818 - not an error
 
 
 def is_foreign(header: Callable[[str], str | None], method: str, allowed: Collection[str]) -> bool:
-    """Whether a page of another origin sent a request. Other clients than browsers name none.
-
-    A link that opens a page of the server is followed, wherever it is.
+    """Whether a page of another origin sent a request. A link to a page of the server is none.
 
     Args:
         header: the value of a header of the request, by its name.

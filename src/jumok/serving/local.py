@@ -1,11 +1,10 @@
 """A server for one page on this machine: access, sizes of requests and time limits.
 
-It is the standard library's: `jumok look` opens a page without the extra `serve`, and without its
-imports.
+It is the standard library's, so that `jumok look` needs no extra.
 
-Any web page that a user visits can send requests to 127.0.0.1, and an attacker can make a host name
-of theirs point there. So a request must name exactly this address (Host, and Origin where there is
-one) and contain the token of the link that was printed.
+Any web page that a user visits can send requests to 127.0.0.1, also under a host name of its own.
+So a request must name exactly this address (Host, and Origin where there is one) and contain the
+token of the printed link.
 
 Source: DNS rebinding: Jackson et al. 2007, Protecting browsers from DNS rebinding attacks.
 """
@@ -32,18 +31,18 @@ from jumok.serving.clients import ClientDisconnected, is_foreign
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-Heed = Callable[[], None]
+CancelCheck = Callable[[], None]
 """The cancellation check: raises `ClientDisconnected` once the page has closed the connection."""
 
-Answer = Callable[[Mapping[str, object], Heed], dict[str, object]]
+Answer = Callable[[Mapping[str, object], CancelCheck], dict[str, object]]
 
 Receive = Callable[[str, bytes], dict[str, str]]
 """Takes the name and the bytes of a file that the page sends; returns how to request it."""
 
 
-MOST_BYTES = 64 * 1024
+MOST_REQUEST_BYTES = 64 * 1024
 MOST_FILE_BYTES = 32 * 1024**2
-"""The limit for a file that the page sends; for other requests it is MOST_BYTES."""
+"""The limit for a file that the page sends; for other requests it is MOST_REQUEST_BYTES."""
 
 SECONDS = 10.0
 """The time limit for a whole request to arrive."""
@@ -52,8 +51,8 @@ FILE_SECONDS = 120.0
 """The time limit for a file, which may come through a tunnel."""
 
 
-def parts_of(error: JumokError) -> dict[str, object]:
-    """The error as the page takes it: its parts, and the name of the page's own text for it."""
+def error_parts(error: JumokError) -> dict[str, object]:
+    """The parts of an error, with the name of the page's own text for it."""
     parts = {name: getattr(error, name) for name in ("what", "expected", "got", "do")}
     known, *numbers = error.known or ("",)
     place = None if error.place is None else str(error.place)
@@ -70,7 +69,6 @@ class _InTime(io.RawIOBase):
         self.allow(SECONDS)
 
     def allow(self, seconds: float) -> None:
-        """Sets the deadline to this many seconds from now."""
         self._deadline = time.monotonic() + seconds
 
     def readable(self) -> bool:
@@ -89,12 +87,11 @@ class LocalServer(ThreadingHTTPServer):
 
     Args:
         page: makes the page's HTML, given the token.
-        answer: from the JSON that the page posts to the JSON of the response. One at a time; the
-            second argument is called regularly, and raises `ClientDisconnected` to abort the work.
+        answer: from the page's JSON, one at a time; its second argument is the cancellation check.
         port: 0 takes a free one.
         receive: takes the files that the page sends; None: it sends none.
-        host: a further allowed name of the server, with its port where a browser names one: that
-            of a proxy, or of the other end of a tunnel. None: only this machine's.
+        host: a further name of the server, such as a proxy's, with its port where a browser names
+            one.
     """
 
     daemon_threads = True
@@ -117,7 +114,7 @@ class LocalServer(ThreadingHTTPServer):
     def handle_error(
         self, request: socket.socket | tuple[bytes, socket.socket], client_address: object
     ) -> None:
-        """Ignores connections that were cut; other errors are reported as usual."""
+        """Ignores connections that were cut."""
         if not isinstance(sys.exception(), ConnectionError | TimeoutError):
             super().handle_error(request, client_address)
 
@@ -134,7 +131,7 @@ class LocalServer(ThreadingHTTPServer):
 
     @property
     def link(self) -> str:
-        """The address of the page, with the token that gives access."""
+        """The address of the page, with its token."""
         return f"http://{self.address}/?token={self.token}"
 
 
@@ -153,7 +150,7 @@ class _Handler(BaseHTTPRequestHandler):
         super().handle_one_request()
 
     def version_string(self) -> str:
-        """The name of the server, without the version of Python."""
+        """Without the version of Python."""
         return "jumok"
 
     def do_GET(self) -> None:
@@ -177,7 +174,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True  # what was sent stays unread
             self._fault(HTTPStatus.NOT_FOUND, JumokError("there is nothing here"))
             return
-        most = MOST_BYTES if receive is None else MOST_FILE_BYTES
+        most = MOST_REQUEST_BYTES if receive is None else MOST_FILE_BYTES
         length = self.headers.get("Content-Length", "")
         if not length.isdecimal() or int(length) > most:
             self.close_connection = True  # what was sent stays unread
@@ -210,16 +207,12 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(HTTPStatus.OK, "application/json", json.dumps(receipt).encode())
 
     def _answer(self, asked: Mapping[str, object]) -> None:
-        """Computes the answer unless the page closes the connection.
-
-        Only the page knows which of its requests is the newest: it closes the others. Their order
-        of arrival is no guide, since each has a connection and a thread of its own.
-        """
+        """Computes the answer unless the page, which has a newer request, closes the connection."""
         server = self.server
         with server.turn:
             try:
-                self._heed()
-                trace = server.worker.submit(server.answer, asked, self._heed).result()
+                self._check_connected()
+                trace = server.worker.submit(server.answer, asked, self._check_connected).result()
             except ClientDisconnected:
                 self.close_connection = True
                 return
@@ -233,8 +226,8 @@ class _Handler(BaseHTTPRequestHandler):
                 return
         self._send(HTTPStatus.OK, "application/json", json.dumps(trace).encode())
 
-    def _heed(self) -> None:
-        """Checks whether the page has closed the connection; it sends nothing while it waits."""
+    def _check_connected(self) -> None:
+        """Raises ClientDisconnected; a page that waits sends nothing."""
         readable, _, _ = select.select([self.connection], [], [], 0)
         try:
             gone = bool(readable) and not self.connection.recv(1, socket.MSG_PEEK)
@@ -244,7 +237,7 @@ class _Handler(BaseHTTPRequestHandler):
             raise ClientDisconnected
 
     def _refused(self, token: str) -> bool:
-        """Whether the request was refused: a wrong token, host or origin gets an error."""
+        """Whether a wrong token, host or origin was answered with an error."""
         server, host = self.server, self.headers.get("Host")
         origin = self.headers.get("Origin")
         origins = {f"http://{each}" for each in server.hosts}
@@ -272,7 +265,7 @@ class _Handler(BaseHTTPRequestHandler):
         if self.command in ("GET", "HEAD"):  # read by the user, not by the page
             self._send(status, "text/plain", f"{error}\n".encode())
             return
-        self._send(status, "application/json", json.dumps({"error": parts_of(error)}).encode())
+        self._send(status, "application/json", json.dumps({"error": error_parts(error)}).encode())
 
     def _send(self, status: HTTPStatus, kind: str, body: bytes) -> None:
         try:

@@ -1,8 +1,7 @@
 """The images of a live page.
 
-A file that the page sends is kept in a temporary folder; the page chooses only the last part of its
-path. The folder is removed when the server stops. Whether the file is an image, its size and
-decompression bombs are checked when it is read (`jumok.data.files.images`), as for any other file.
+A file that the page sends is kept in a temporary folder until the server stops. It is checked when
+it is read (`jumok.data.files.images`), as any other file.
 """
 
 import hashlib
@@ -19,7 +18,7 @@ from jumok.errors import DataError, Location
 SENT = "sent:"
 """The prefix of the name of an image that the page sent; other names are paths."""
 
-KEPT = 8
+MOST_PICTURES = 8
 """The number of sent images that are kept, the latest ones."""
 
 
@@ -38,7 +37,7 @@ class ServedPictures:
         self._turn = Lock()  # files come in threads of their own
 
     def receive(self, name: str, content: bytes) -> dict[str, str]:
-        """Stores a file that the page sent; returns its name for later requests as "picture".
+        """Stores a file; returns its name for later requests as "picture".
 
         Raises:
             DataError: it cannot be written: the disk may be full.
@@ -59,7 +58,7 @@ class ServedPictures:
                 ) from error
             self._sent.pop(key, None)
             self._sent[key] = file
-            while len(self._sent) > KEPT:
+            while len(self._sent) > MOST_PICTURES:
                 oldest = next(iter(self._sent))
                 rmtree(self._sent.pop(oldest).parent)
         return {"picture": key}
@@ -93,7 +92,7 @@ class ServedPictures:
         return path
 
     def name_of(self, file: Path | str) -> Path | str:
-        """The original name of a file that was sent; for any other file its path."""
+        """The name that a sent file had; for any other file its path."""
         sent = Path(self._folder.name) in Path(file).parents
         return Path(file).name if sent else file
 
@@ -103,6 +102,6 @@ class ServedPictures:
 
 
 def _safe_name(name: str) -> str:
-    """The file's name without folders, shortened, with safe characters only."""
+    """The last part, shortened, with safe characters only."""
     last = PurePosixPath(name.replace("\\", "/")).name
     return re.sub(r"[^\w.()+ -]", "_", last)[-60:].lstrip(". ") or "picture"

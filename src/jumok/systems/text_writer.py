@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from typing import Any, Protocol, runtime_checkable
 
-from jumok.cancellation import check_cancelled
+from jumok.computation import check_cancelled
 from jumok.decoding import DecodingOptions, Hypothesis
 from jumok.decoding.methods import searches_of
 from jumok.decoding.native import WindowedStepper

@@ -4,9 +4,8 @@ import sys
 from pathlib import Path
 
 from jumok.serving.http.access import own_names
-from jumok.serving.http.models import split_name
+from jumok.serving.http.models import Serving, split_name
 from jumok.serving.http.processes import serve_processes
-from jumok.serving.http.server import Serving
 from jumok.serving.http.settings import ServeLimits, ServeSettings
 from jumok.systems.catalog import open_model
 

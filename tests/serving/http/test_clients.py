@@ -131,7 +131,7 @@ STATUS = [
     'rel="tag">#<span>dogs</span></a></p>',
     "a warning",
     "yes",
-    "the cat on the mat.",
+    "I am a student.",
 ]
 """The content of a status, the warning before it, an answer of its poll, and an image's text."""
 
@@ -141,7 +141,7 @@ def tags(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("source", ["auto", "en"])
-def test_mastodon_sends_the_parts_of_a_status_as_html(client, source):
+def test_mastodon_sends_the_parts_of_a_status_as_html(client, translator, source):
     fields = {"q": STATUS, "source": source, "target": "ko", "format": "html", "api_key": None}
     body = json.dumps(fields, separators=(",", ":")).encode()
     answer = client.post("/translate", content=body, headers=MASTODON)
@@ -151,9 +151,10 @@ def test_mastodon_sends_the_parts_of_a_status_as_html(client, source):
     for before, after in zip(STATUS, found, strict=True):
         assert sorted(tags(after)) == sorted(tags(before))
         assert re.findall('href="([^"]*)"', after) == re.findall('href="([^"]*)"', before)
+    assert found[-1] == plain(translator, STATUS[-1])
     detected = answer.json().get("detectedLanguage")
     if source == "auto":
-        assert [each["language"] for each in detected] == ["en"] * len(STATUS)
+        assert detected == [{"confidence": 100.0, "language": "en"}] * len(STATUS)
     else:
         assert detected is None
 

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from jumok.cli.main import app
 from jumok.errors import JumokError
-from jumok.serving.http.server import BROKEN
+from jumok.serving.http.server import EXIT_BROKEN
 
 ROOT = Path(__file__).parents[3]
 FILES = ("Dockerfile", "compose.yaml", "jumok.service")
@@ -48,7 +48,7 @@ def test_both_wait_for_the_running_requests_and_restart_what_broke():
     assert int(re.search(r"TimeoutStopSec=(\d+)", unit)[1]) >= 70
     assert int(re.search(r"stop_grace_period: (\d+)s", compose)[1]) >= 70
     assert f"RestartPreventExitStatus={JumokError.exit_code}" in unit
-    assert JumokError.exit_code != BROKEN
+    assert JumokError.exit_code != EXIT_BROKEN
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="needs systemd-analyze")

@@ -1,6 +1,7 @@
 """The queue of a model: order, places, deadlines, and errors that stay with their request."""
 
 import os
+import re
 import sys
 import threading
 import time
@@ -10,9 +11,9 @@ from itertools import pairwise
 
 import pytest
 
-from jumok.cancellation import check_cancelled
+from jumok.computation import check_cancelled
 from jumok.errors import DataError
-from jumok.serving.http.engine import NICER, TOGETHER, Engine
+from jumok.serving.http.engine import MOST_TOGETHER, NICER, Engine, EngineBroken
 from jumok.serving.http.monitoring import Metrics
 from jumok.serving.http.queue import AGE_SECONDS, JOIN_SECONDS, OVER, Job, WritingJob
 from jumok.serving.http.refusals import RequestRefused
@@ -35,13 +36,24 @@ class Recorded:
         return [self.answer(each) for each in given]
 
 
-def engine(fatal: list[BaseException] | None = None, **limits: int) -> Engine:
+def wait_until(condition: Callable[[], object]) -> None:
+    until = time.monotonic() + 30
+    while not condition() and time.monotonic() < until:
+        time.sleep(0.001)
+
+
+def engine(
+    fatal: list[BaseException] | None = None,
+    look_again: Callable[[], None] | None = None,
+    **limits: int,
+) -> Engine:
+    """An engine that is ready; with `look_again` batches join what is being computed."""
     faults = [] if fatal is None else fatal
     made = Engine("m", lambda: None, ServeLimits(**limits), Metrics(), faults.append)
+    if look_again is not None:
+        made.search_together(look_again)
     made.start()
-    until = time.monotonic() + 30
-    while made.state != "ready" and time.monotonic() < until:
-        time.sleep(0.001)
+    wait_until(lambda: made.state == "ready")
     return made
 
 
@@ -187,16 +199,27 @@ def test_three_faults_in_a_row_are_fatal():
         with pytest.raises(RequestRefused, match="The model failed") as refused:
             asked.future.result(30)
         assert refused.value.status == 500
-        until = time.monotonic() + 10
-        while not made.queue.idle and time.monotonic() < until:
-            time.sleep(0.001)
-    until = time.monotonic() + 10
-    while not fatal and time.monotonic() < until:
-        time.sleep(0.001)
-    assert [str(error) for error in fatal] == ["broken"]
+        wait_until(lambda: made.queue.idle)
+    wait_until(lambda: fatal)
+    (error,) = fatal
+    assert isinstance(error, EngineBroken)
+    assert re.fullmatch(
+        r"the model m failed 3 times in a row: RuntimeError at test_engine\.py:\d+ <.*", str(error)
+    )
     with pytest.raises(RequestRefused, match="The model m is broken") as refused:
         made.queue.submit([job(work, "a")])
     assert refused.value.status == 503
+
+
+def test_the_end_of_an_engines_thread_is_fatal(monkeypatch):
+    fatal: list[BaseException] = []
+    made, work = engine(fatal), Recorded()
+    work.gate.set()
+    monkeypatch.setattr(made.queue, "answered", lambda *_: 1 / 0)
+    made.queue.submit([job(work, "a")])
+    wait_until(lambda: fatal)
+    assert isinstance(fatal[0], ZeroDivisionError)
+    assert made.state == "broken"
 
 
 @dataclass
@@ -296,11 +319,7 @@ def test_a_search_that_nobody_waits_for_ends_at_its_next_step():
 
 def test_requests_join_what_is_computed_if_the_model_lets_them():
     looked = []
-    made = Engine("m", lambda: None, ServeLimits(), Metrics(), lambda error: None)
-    made.search_together(lambda: looked.append(1))
-    made.start()
-    while made.state != "ready":
-        time.sleep(0.001)
+    made = engine(look_again=lambda: looked.append(1))
     slow, quick = Recorded(), Recorded()
     quick.gate.set()
     first = held(made, slow)
@@ -317,22 +336,16 @@ def test_requests_join_what_is_computed_if_the_model_lets_them():
 
 
 def test_as_many_batches_join_as_there_are_threads_one_after_the_other():
-    made = Engine("m", lambda: None, ServeLimits(batch_tokens=1), Metrics(), lambda error: None)
-    made.search_together(lambda: None)
-    made.start()
-    while made.state != "ready":
-        time.sleep(0.001)
+    made = engine(look_again=lambda: None, batch_tokens=1)
     work = Recorded()
     held(made, work)
     jobs = [job(work, letter) for letter in "abcd"]
     for each in jobs:
         made.queue.submit([each])
-    until = time.monotonic() + 30
-    while len(work.batches) < TOGETHER and time.monotonic() < until:
-        time.sleep(0.001)
+    wait_until(lambda: len(work.batches) >= MOST_TOGETHER)
     started = sorted(each.started for each in jobs if each.started is not None)
     assert all(b - a >= JOIN_SECONDS for a, b in pairwise(started))
-    assert len(started) == TOGETHER - 1
+    assert len(started) == MOST_TOGETHER - 1
     work.gate.set()
     assert [each.future.result(30) for each in jobs] == [["A"], ["B"], ["C"], ["D"]]
 

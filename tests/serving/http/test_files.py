@@ -49,12 +49,6 @@ def test_documents_of_word_come_back_as_such(client):
     assert paragraph.text != "the cat sat on the mat."
 
 
-def test_the_settings_name_the_formats(client):
-    settings = client.get("/frontend/settings").json()
-    assert settings["filesTranslation"] is True
-    assert ".docx" in settings["supportedFilesFormat"]
-
-
 @pytest.mark.parametrize(
     ("name", "content", "text"),
     [

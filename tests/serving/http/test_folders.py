@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from jumok.serving.http.downloads import locked, own_folder, sweep
+from jumok.serving.http.downloads import locked, own_folder, remove_abandoned
 from tests.serving.http.process import serving
 
 pytest.importorskip("fcntl")
@@ -38,10 +38,10 @@ def test_only_what_a_server_left_is_removed(tmp_path, monkeypatch):
     (tmp_path / "jumok-serve-link").symlink_to(linked)
     with locked(used):
         monkeypatch.setattr(os, "getuid", lambda: left.stat().st_uid + 1)
-        sweep(tmp_path)
+        remove_abandoned(tmp_path)
         assert left.exists(), "another user's"
         monkeypatch.undo()
-        sweep(tmp_path)
+        remove_abandoned(tmp_path)
     assert [linked.exists(), unlocked.exists(), used.exists(), left.exists()] == [True] * 3 + [
         False
     ]

@@ -5,6 +5,8 @@ import signal
 import sys
 import threading
 import time
+from contextlib import nullcontext
+from types import SimpleNamespace
 
 import httpx
 import pytest
@@ -14,8 +16,11 @@ from jumok.cli.main import app
 from jumok.decoding import DecodingOptions
 from jumok.engine.structures import library
 from jumok.errors import ConfigError, MissingExtraError
-from jumok.serving.http.access import check_address, read_keys
-from jumok.serving.http.models import split_name
+from jumok.serving.http.access import check_address, read_key_file
+from jumok.serving.http.engine import EngineBroken
+from jumok.serving.http.models import Serving, split_name
+from jumok.serving.http.server import EXIT_BROKEN, listen, serve_forever
+from jumok.serving.http.settings import ServeSettings
 from jumok.systems.language_model import LanguageModel
 from jumok.systems.translation.translator import Translator
 from tests.serving.http.process import SECONDS, serving
@@ -99,7 +104,7 @@ def test_key_files_that_are_refused(tmp_path, mode, text, message):
         file.write_text(text)
         file.chmod(mode)
     with pytest.raises(ConfigError, match=message):
-        read_keys(file)
+        read_key_file(file)
     assert message in str(refused(str(tmp_path), "--key-file", str(file)))
 
 
@@ -122,25 +127,57 @@ def test_a_port_that_is_taken_is_said(served, tiny_bundle):
 
 
 def test_the_extra_is_named_where_it_is_missing(monkeypatch):
-    monkeypatch.delitem(sys.modules, "jumok.serving.http.server", raising=False)
+    for name in ("processes", "server"):
+        monkeypatch.delitem(sys.modules, f"jumok.serving.http.{name}", raising=False)
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     error = CliRunner().invoke(app, ["serve", "model"]).exception
     assert isinstance(error, MissingExtraError)
     assert "needs the extra 'serve'" in str(error)
 
 
-@pytest.mark.skipif(library() is None, reason="needs a C compiler")
-def test_a_translator_is_served_where_torch_cannot_be_imported(folders, tmp_path):
+def test_an_error_at_the_start_is_raised(monkeypatch):
+    """uvicorn only logs it, at a level that is not shown."""
+
+    def fail(*_: object) -> None:
+        raise RuntimeError("no signals here")
+
+    monkeypatch.setattr("jumok.serving.http.server.handle_signals", fail)
+    with pytest.raises(RuntimeError, match="no signals here"):
+        serve_forever(Serving({}, ServeSettings(), threads=0), listen("127.0.0.1", 0))
+
+
+@pytest.mark.parametrize(
+    ("error", "code"), [(OSError("no file is left"), None), (EngineBroken("m failed"), EXIT_BROKEN)]
+)
+def test_stderr_tells_why_a_model_ended_the_server(capsys, error, code):
+    def load(*_: object, **__: object) -> None:
+        raise error
+
+    model = SimpleNamespace(parts=[None], load=load)
+    serving = Serving({"m": model}, ServeSettings(), threads=0)
+    with nullcontext() if code else pytest.raises(OSError, match="no file is left"):
+        assert serve_forever(serving, listen("127.0.0.1", 0)) == code
+        assert capsys.readouterr().err == "error: m failed\n"
+
+
+@pytest.fixture
+def no_torch(tmp_path) -> dict[str, str]:
+    """The variables of a process that cannot import torch."""
     blocked = tmp_path / "blocked"
     blocked.mkdir()
     (blocked / "torch.py").write_text("raise ImportError('there is no torch here')\n")
+    path = filter(None, (str(blocked), os.environ.get("PYTHONPATH")))
+    return {"PYTHONPATH": os.pathsep.join(path)}
+
+
+@pytest.mark.skipif(library() is None, reason="needs a C compiler")
+def test_a_translator_is_served_where_torch_cannot_be_imported(folders, tmp_path, no_torch):
     text = "the cat sat on the mat."
     here = Translator.load(folders["en-ko"], device="cpu", engine="torch")
     kept = "the {name} sat"
     (expected,), (forced,) = here.translate([text]), here.translate([kept], nbest=3)
-    path = os.pathsep.join(filter(None, (str(blocked), os.environ.get("PYTHONPATH"))))
     with (
-        serving(tmp_path, f"m={folders['en-ko']}", variables={"PYTHONPATH": path}) as server,
+        serving(tmp_path, f"m={folders['en-ko']}", variables=no_torch) as server,
         server.client() as client,
     ):
         assert client.get("/").status_code == 200
@@ -162,16 +199,12 @@ def test_a_translator_is_served_where_torch_cannot_be_imported(folders, tmp_path
 
 
 @pytest.mark.skipif(library() is None, reason="needs a C compiler")
-def test_a_language_model_is_served_where_torch_cannot_be_imported(folders, tmp_path):
-    blocked = tmp_path / "blocked"
-    blocked.mkdir()
-    (blocked / "torch.py").write_text("raise ImportError('there is no torch here')\n")
+def test_a_language_model_is_served_where_torch_cannot_be_imported(folders, tmp_path, no_torch):
     here = LanguageModel.load(folders["letters"], device="cpu")
     options = DecodingOptions(beam=1, sample=True, top_p=0.9, seed=5)
     expected = "".join(here.generate("the cat", options, max_tokens=12))
-    path = os.pathsep.join(filter(None, (str(blocked), os.environ.get("PYTHONPATH"))))
     with (
-        serving(tmp_path, f"m={folders['letters']}", variables={"PYTHONPATH": path}) as server,
+        serving(tmp_path, f"m={folders['letters']}", variables=no_torch) as server,
         server.client() as client,
     ):
         asked = {"prompt": "the cat", "max_tokens": 12, "top_p": 0.9, "seed": 5, "logprobs": 2}

@@ -12,7 +12,7 @@ from rich.table import Table
 from jumok.cli.screen import console
 from jumok.errors import ConfigError, DataError, Location
 from jumok.shipped import (
-    Needs,
+    RecipeNeeds,
     needs_of,
     recipe_names,
     recipes_folder,
@@ -69,7 +69,7 @@ def table() -> Table:
     return grid
 
 
-def said(needs: Needs) -> str:
+def said(needs: RecipeNeeds) -> str:
     """The requirements in words: corpora and runs."""
     data = [f"$JUMOK_DATA/{folder}" for folder in needs.data]
     return ", ".join([*data, *(f"the run {run}" for run in needs.runs)]) or "nothing"

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -12,10 +12,6 @@ from jumok.errors import ConfigError, optional_import
 from jumok.options import option
 from jumok.plugins import LOADED
 from jumok.serving.http.settings import ServeLimits, ServeSettings
-
-if TYPE_CHECKING:
-    pass
-
 
 ACCESS, CLUSTER = "Access", "Cluster"
 RUN = ServeSettings()
@@ -146,9 +142,8 @@ def serve(
     """
     copies.check()
     with optional_import("serving models over HTTP", extra="serve"):
-        from jumok.serving.http.models import named_models, split_name
+        from jumok.serving.http.models import Serving, named_models, split_name
         from jumok.serving.http.processes import serve_processes
-        from jumok.serving.http.server import Serving
     from jumok.systems.catalog import open_model
 
     chosen = _settings(access, limits, grace)
@@ -166,17 +161,17 @@ def serve(
     address = (access.host, port)
     if copies.ray:
         most = copies.replicas if copies.max_replicas is None else copies.max_replicas
-        with optional_import("serving on a cluster of Ray", extra="ray"):
-            from jumok.serving.http.cluster import serve_on_ray
+        from jumok.serving.http.cluster import serve_on_ray
+
         return serve_on_ray(serving, address, (copies.replicas, most), announce)
     raise typer.Exit(serve_processes(serving, address, copies.processes, announce))
 
 
 def _settings(access: Access, limits: ServeLimits, grace: float) -> ServeSettings:
     """The settings of the server; ConfigError if they contradict, or keys are unreadable."""
-    from jumok.serving.http.access import check_address, own_names, read_keys
+    from jumok.serving.http.access import check_address, own_names, read_key_file
 
-    keys = () if access.key_file is None else read_keys(access.key_file)
+    keys = () if access.key_file is None else read_key_file(access.key_file)
     check_address(access.host, keys, access.open_)
     if limits.queue_tokens < limits.tokens:
         raise ConfigError(

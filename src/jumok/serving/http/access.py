@@ -21,12 +21,12 @@ MOST_CLIENTS = 10_000
 """Clients whose numbers are kept; beyond them those that are furthest on schedule are forgotten."""
 
 
-def digest_of(key: str) -> bytes:
+def key_digest(key: str) -> bytes:
     """What the server keeps of a key."""
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()
 
 
-def read_keys(file: Path) -> tuple[bytes, ...]:
+def read_key_file(file: Path) -> tuple[bytes, ...]:
     """The digests of the keys in a file, one key a line; empty lines and # comments are skipped.
 
     Raises:
@@ -52,7 +52,7 @@ def read_keys(file: Path) -> tuple[bytes, ...]:
         raise ConfigError(
             "the key file has no key.", expected="one key a line", place=Location(file)
         )
-    return tuple(map(digest_of, keys))
+    return tuple(map(key_digest, keys))
 
 
 def is_loopback(host: str) -> bool:
@@ -64,11 +64,7 @@ def is_loopback(host: str) -> bool:
 
 
 def check_address(host: str, keys: tuple[bytes, ...], is_open: bool) -> None:
-    """Checks that other machines get access only where the user said so.
-
-    Raises:
-        ConfigError: other machines can reach the address, and neither keys nor `is_open` are given.
-    """
+    """Raises ConfigError: other machines can reach the address, without keys or `is_open`."""
     if not is_loopback(host) and not keys and not is_open:
         raise ConfigError(
             "other machines can reach this address, and no key is asked for.",
@@ -78,8 +74,7 @@ def check_address(host: str, keys: tuple[bytes, ...], is_open: bool) -> None:
 
 
 def check_key(keys: tuple[bytes, ...], given: str | None, missing: int) -> None:
-    """Checks a client's key.
-
+    """
     Args:
         given: from the header Authorization: Bearer, or the field api_key; None: none came.
         missing: the status for a request without a key.
@@ -91,7 +86,7 @@ def check_key(keys: tuple[bytes, ...], given: str | None, missing: int) -> None:
         return
     if not given:
         raise RequestRefused(missing, "key_missing", "An API key is needed to use this server.")
-    digest = digest_of(given[:LONGEST_KEY])
+    digest = key_digest(given[:LONGEST_KEY])
     matches = [hmac.compare_digest(digest, key) for key in keys]  # all, for constant time
     if not any(matches):
         raise RequestRefused(403, "key_invalid", "The API key is not valid.")
@@ -100,14 +95,12 @@ def check_key(keys: tuple[bytes, ...], given: str | None, missing: int) -> None:
 def check_host(hosts: frozenset[str] | None, header: str | None) -> None:
     """Checks the name by which the client calls this server.
 
-    A web page can send requests to this machine under a name of its own that points here; a server
-    that only this machine can reach therefore answers only to its own names.
+    A web page can send requests under a name of its own that points here.
     Source: Jackson et al. 2007, Protecting browsers from DNS rebinding attacks.
 
     Args:
         hosts: the accepted names; None: any.
-        header: of the request, with or without a port; None: a client older than HTTP/1.1, which is
-            no browser.
+        header: with or without a port; None: a client older than HTTP/1.1, which is no browser.
 
     Raises:
         RequestRefused: it is another name.
@@ -121,14 +114,7 @@ def check_host(hosts: frozenset[str] | None, header: str | None) -> None:
 
 
 def check_origin(allowed: Sequence[str], headers: Mapping[str, str], method: str) -> None:
-    """Checks that no page of another origin sent the request, unless it may.
-
-    Args:
-        allowed: the origins of `--cors`.
-
-    Raises:
-        RequestRefused: one did.
-    """
+    """Raises RequestRefused: a page of another origin than those of `--cors` sent the request."""
     if is_foreign(headers.get, method, allowed):
         origin = headers.get("origin", "ORIGIN")
         named = origin if origin.isprintable() and len(origin) <= 100 else "ORIGIN"
@@ -151,12 +137,6 @@ def own_names(host: str, further: Sequence[str]) -> frozenset[str] | None:
     return frozenset({"localhost", "127.0.0.1", "[::1]", own, *map(str.lower, further)})
 
 
-def bearer(header: str | None) -> str | None:
-    """The key in the header Authorization."""
-    kind, _, key = (header or "").partition(" ")
-    return key.strip() or None if kind.lower() == "bearer" else None
-
-
 @dataclass(frozen=True)
 class Allowance:
     """What a client may still send.
@@ -173,7 +153,6 @@ class Allowance:
 
     @property
     def headers(self) -> dict[str, str]:
-        """The headers that say it."""
         return {
             "RateLimit-Limit": f"{self.limit:g}",
             "RateLimit-Remaining": str(self.left),
@@ -184,8 +163,8 @@ class Allowance:
 class Rates:
     """The requests of all clients: as many at once as a minute allows, then evenly.
 
-    Source: the generic cell rate algorithm of ITU-T I.371: one number for each client, the time at
-    which its next request would be on schedule.
+    Source: ITU-T I.371, the generic cell rate algorithm: of each client the time at which its next
+    request would be on schedule.
 
     Args:
         rate: requests a minute; 0: no limit.

@@ -3,10 +3,8 @@
     jumok serve en-ko=runs/demo/model --ray --replicas 2 --max-replicas 4
     serve run jumok.serving.http.cluster:app models=en-ko=runs/demo/model max_replicas=4
 
-Ray starts the replicas, spreads requests over them, adds and removes them by their load, and starts
-one again that died. Each has its own copy of the models and its own queue, as each process of
-`jumok serve --processes` has. What a replica was computing when it died is computed again on
-another one (`AnsweredAgain`): an answer depends on nothing but its request.
+Each replica has its own copy of the models and its own queues. What one was computing when it died
+is computed again on another one (`AnsweredAgain`).
 """
 
 import os
@@ -23,11 +21,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from jumok.environment import cluster_named
 from jumok.errors import ConfigError, optional_import
-from jumok.serving.http.access import check_address, own_names, read_keys
+from jumok.serving.http.access import check_address, own_names, read_key_file
 from jumok.serving.http.app import application
-from jumok.serving.http.models import Service, named_models, split_name
+from jumok.serving.http.engine import EngineBroken
+from jumok.serving.http.models import Service, Serving, named_models, split_name
 from jumok.serving.http.monitoring import fault_of, log
-from jumok.serving.http.server import Serving
 from jumok.serving.http.settings import ServeSettings
 from jumok.systems.catalog import open_model
 
@@ -79,15 +77,13 @@ class Replica:
 class AnsweredAgain:
     """Within Ray's proxy: asks another replica where one died before it answered.
 
-    The proxy ends such a request without an answer, and its server would then write status 500. If
-    no replica answers, the client gets 503 and `Retry-After`.
+    If none answers, the client gets 503 and `Retry-After` instead of the proxy's 500.
     """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """An application of ASGI."""
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
         heard: list[Message] = []
@@ -107,7 +103,7 @@ class AnsweredAgain:
 
 
 def _from_the_start(heard: list[Message], receive: Receive) -> Receive:
-    """What was received already, then what is received now, which is added to it."""
+    """What was received already, then what is received now and added to it."""
     place = 0
 
     async def receive_again() -> Message:
@@ -131,11 +127,10 @@ def serve_on_ray(
     replicas: tuple[int, int],
     announce: Callable[[str], None],
 ) -> None:
-    """Serves the models until SIGTERM or Ctrl-C, on the cluster of RAY_ADDRESS or on one that it
-    starts on this machine.
+    """Serves the models until SIGTERM or Ctrl-C, on the cluster of RAY_ADDRESS or a new one here.
 
     Args:
-        address: the host and the port of Ray's proxy.
+        address: of Ray's proxy.
         replicas: at least, at most.
         announce: called with the address when the models can be used.
 
@@ -165,11 +160,7 @@ def serve_on_ray(
 
 
 def deployed(serving: Serving, least: int, most: int, ongoing: int = ONGOING) -> Any:
-    """The application for Ray Serve, in so many replicas.
-
-    Args:
-        ongoing: requests that a replica has at a time on average before another is added.
-    """
+    """The application for Ray Serve; see `app`."""
     from ray import serve
 
     deployment = serve.deployment(
@@ -222,7 +213,7 @@ def serving_of(given: Mapping[str, str]) -> Serving:
     """
     named = [split_name(each) for each in given["models"].split(",")]
     opened = [(name, open_model(Path(folder).resolve())) for name, folder in named]
-    keys = read_keys(Path(given["keys"])) if "keys" in given else ()
+    keys = read_key_file(Path(given["keys"])) if "keys" in given else ()
     host = given.get("host", LOCAL)
     check_address(host, keys, is_open=False)
     return Serving(
@@ -235,7 +226,8 @@ def serving_of(given: Mapping[str, str]) -> Serving:
 
 def _noted(error: BaseException) -> None:
     """Logs why a model is broken; Ray ends the replica after its next check."""
-    log({"event": "broken", "error": fault_of(error)})
+    known = isinstance(error, EngineBroken)
+    log({"event": "broken", "error": str(error) if known else fault_of(error)})
 
 
 def _count_argument(given: Mapping[str, str], name: str, default: int) -> int:

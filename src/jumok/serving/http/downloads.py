@@ -1,5 +1,4 @@
-"""The folder of a running server, and in it the translated files that wait for their client, which
-all processes of the server share."""
+"""The folder of a running server, with the translated files of all its processes."""
 
 import contextlib
 import os
@@ -34,7 +33,7 @@ class Downloads:
     """The files, each under a name that cannot be guessed.
 
     Args:
-        folder: theirs alone; None: no files are kept.
+        folder: None: no files are kept.
     """
 
     def __init__(self, folder: Path | None) -> None:
@@ -42,7 +41,6 @@ class Downloads:
 
     @property
     def on(self) -> bool:
-        """Whether files are kept at all."""
         return self._folder is not None
 
     def keep(self, name: str, content: bytes) -> str:
@@ -94,19 +92,19 @@ class Downloads:
 
 @contextlib.contextmanager
 def own_folder() -> Iterator[Path]:
-    """A temporary folder, which is removed at the end; those of killed servers are removed now."""
-    sweep(Path(tempfile.gettempdir()))
+    """A temporary folder; those of killed servers are removed."""
+    remove_abandoned(Path(tempfile.gettempdir()))
     with tempfile.TemporaryDirectory(prefix=PREFIX) as folder, locked(Path(folder)):
         yield Path(folder)
 
 
 @contextlib.contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Marks a folder as one in use; the system ends that with the process, however it ends."""
+    """Marks a folder as in use until the process ends, however it ends."""
     if fcntl is None:
         yield
         return
-    # The lock appears under its name when it is held, so that `sweep` finds no free one too early.
+    # The lock appears under its name when it is held: `remove_abandoned` finds no free one.
     new = folder / f"{LOCK}.new"
     with new.open("x") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -114,8 +112,8 @@ def locked(folder: Path) -> Iterator[None]:
         yield
 
 
-def sweep(place: Path) -> None:
-    """Removes the folders in which this user's servers, which run no longer, kept their files."""
+def remove_abandoned(place: Path) -> None:
+    """Removes the folders of this user's servers that run no longer."""
     if fcntl is None:
         return
     for folder in place.glob(f"{PREFIX}*"):

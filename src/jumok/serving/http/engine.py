@@ -1,11 +1,9 @@
 """The engine of one model: the threads that compute what is in its queue.
 
-No timer: a batch is what arrived while the others were taken, so a lone request never waits. Models
-that can (`RunningBatch`) compute a few batches at a time, whose sentences share the steps of the
-model: a new one joins at the next token. A thread for each request would halve the requests in a
-second, because Python's threads take turns. Generated texts are written between the batches, a
-token of each at a time, and share steps as well (`writers.py`). A search whose clients have all
-gone ends at its next step.
+A batch is what arrived while the others were computed, so a lone request never waits. Models that
+can (`RunningBatch`) compute a few batches at a time, which share steps: a new one joins at the next
+token. Generated texts are written between the batches, a token of each at a time (`writers.py`). A
+search whose clients have all gone ends at its next step.
 """
 
 import os
@@ -15,24 +13,27 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
-from jumok.cancellation import cancel_scope
+from jumok.computation import cancel_scope, measured
 from jumok.errors import JumokError
 from jumok.serving.clients import ClientDisconnected
 from jumok.serving.http.monitoring import Metrics, fault_of, log
-from jumok.serving.http.queue import Batch, Queue, engine_failed
+from jumok.serving.http.queue import EngineBatch, Queue, engine_failed
 from jumok.serving.http.refusals import RequestRefused, refusal_of
 from jumok.serving.http.settings import ServeLimits
 from jumok.serving.http.writers import Writers
-from jumok.stopwatch import measured
 
 MOST_FAULTS = 3
 """Faults in a row, after which the engine is broken."""
 
-TOGETHER = 4
+MOST_TOGETHER = 4
 """Batches that share a model's steps."""
 
 NICER = 10
 """Added to the niceness of the threads that compute."""
+
+
+class EngineBroken(Exception):  # noqa: N818 - a state, not an error
+    """A model failed again and again. The message does not quote a request."""
 
 
 class Engine:
@@ -41,7 +42,8 @@ class Engine:
     Args:
         name: the model's.
         load: loads the model; called in the engine's thread.
-        fatal: called when the model cannot be loaded or fails again and again.
+        fatal: called with the error when the model cannot be loaded, and with `EngineBroken` when
+            it fails again and again.
     """
 
     def __init__(
@@ -69,31 +71,29 @@ class Engine:
         self._thread(self._begin)
 
     def search_together(self, look_again: Callable[[], None]) -> None:
-        """Batches join what is being computed; called while the model is loaded.
+        """From now on batches join what is being computed.
 
         Args:
             look_again: makes the model see that a batch is not wanted any more.
         """
-        self._together, self.queue.left = TOGETHER, look_again
+        self._together, self.queue.left = MOST_TOGETHER, look_again
 
     def _thread(self, work: Callable[[], None]) -> None:
-        threading.Thread(target=work, name=f"engine {self.name}", daemon=True).start()
+        def run() -> None:
+            let_others_answer()
+            try:
+                work()
+            except BaseException as error:  # otherwise requests would wait for a thread that ended
+                self.queue.close()
+                self._fatal(error)
+
+        threading.Thread(target=run, name=f"engine {self.name}", daemon=True).start()
 
     def _begin(self) -> None:
-        let_others_answer()
-        try:
-            self._load()
-        except BaseException as error:
-            self.queue.close()
-            self._fatal(error)
-            return
+        self._load()
         self.queue.state = "ready"
         for _ in range(self._together - 1):
-            self._thread(self._work_too)
-        self._work()
-
-    def _work_too(self) -> None:
-        let_others_answer()
+            self._thread(self._work)
         self._work()
 
     def _work(self) -> None:
@@ -105,22 +105,22 @@ class Engine:
                 self._writers.round(writing)
             del batch, writing  # nothing of them is kept while `next` waits
 
-    def _compute(self, batch: Batch, writing: int) -> None:
+    def _compute(self, batch: EngineBatch, writing: int) -> None:
         cost = sum(job.costs[place] for job, place in batch)
         start = time.monotonic()
         self._count(len(batch), writing)
         self.metrics.batch_tokens.labels(self.name).observe(cost)
         try:
             self._run(batch)
-            self.queue.measured(cost, self._since(start))
         except ClientDisconnected:
             self.metrics.ended.labels(self.name).inc()
-        finally:
-            self.queue.ended()
-            self._count(-len(batch), writing)
+            cost, seconds = 0, 0.0
+        else:
+            seconds = self._since(start)
+        self._count(-len(batch), writing)
+        self.queue.ended(cost, seconds)
 
     def _count(self, more: int, writing: int) -> None:
-        """Counts the texts that are computed now."""
         with self._counting:
             self._running += more
             self.metrics.running.labels(self.name).set(self._running + writing)
@@ -128,14 +128,13 @@ class Engine:
                 self.metrics.batch_rows.labels(self.name).observe(self._running)
 
     def _since(self, start: float) -> float:
-        """Seconds that the model took for what began then and has ended now, without what others
-        that ended meanwhile took."""
+        """Seconds until now, without those of others that ended meanwhile."""
         with self._counting:
             now = time.monotonic()
             start, self._ended = max(start, self._ended), now
             return now - start
 
-    def _run(self, batch: Batch, again: bool = True) -> None:
+    def _run(self, batch: EngineBatch, again: bool = True) -> None:
         """Computes a batch; after an error its parts, so that it is only one request's error."""
         batch = [each for each in batch if not each[0].over]
         if not batch:
@@ -165,7 +164,7 @@ class Engine:
                 job.spent.append(spent)
             self.queue.answered(batch, answers)
 
-    def _fault(self, error: Exception, batch: Batch, again: bool) -> None:
+    def _fault(self, error: Exception, batch: EngineBatch, again: bool) -> None:
         self._note_fault(error)
         if again:
             half = (len(batch) + 1) // 2
@@ -191,16 +190,16 @@ class Engine:
         self._faults += 1
         if self._faults >= MOST_FAULTS:
             self.queue.close()
-            self._fatal(error)
+            text = f"the model {self.name} failed {MOST_FAULTS} times in a row: {fault_of(error)}"
+            self._fatal(EngineBroken(text))
 
 
 def let_others_answer() -> None:
     """On Linux this thread, and those that it starts, leave a core to the thread that answers.
 
-    Otherwise requests wait in sockets while small batches are computed. Where a sandbox forbids it,
-    the thread keeps its priority.
+    Otherwise requests wait in sockets while small batches are computed.
     """
     if sys.platform == "linux":  # elsewhere a thread has no niceness of its own
         own = threading.get_native_id()
-        with suppress(OSError):
+        with suppress(OSError):  # a sandbox may forbid it
             os.setpriority(os.PRIO_PROCESS, own, os.getpriority(os.PRIO_PROCESS, own) + NICER)

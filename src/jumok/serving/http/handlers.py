@@ -1,7 +1,7 @@
 """Request handlers, one class per task.
 
-Each calls its system as the commands do (`Translator.translate`, ...), with the texts of several
-requests at once. Importing it imports no torch: a translator may run on the native engine.
+Each calls its system with the inputs of several requests at once. Importing it imports no torch: a
+model may run on the native engine.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ if TYPE_CHECKING:
     from jumok.systems.masked_model import Filled, MaskedModel
     from jumok.systems.text_classifier import TextClassification
 
-Given = TypeVar("Given")
-Answer = TypeVar("Answer")
+QueuedInput = TypeVar("QueuedInput")
+QueuedOutput = TypeVar("QueuedOutput")
 
 
 def in_batches(
-    run: Callable[[Sequence[Given]], list[Answer]],
-    given: Sequence[Given],
+    run: Callable[[Sequence[QueuedInput]], list[QueuedOutput]],
+    given: Sequence[QueuedInput],
     options: DecodingOptions,
-) -> list[Answer]:
+) -> list[QueuedOutput]:
     """An answer for each; samples one by one, for those of a batch depend on each other."""
     if not options.sample:
         return run(given)
@@ -84,7 +84,6 @@ class TranslateHtmlHandler:
         system = self.system
         languages = Languages(system.source_language, system.target_language)
         pages = [read_document(each.encode(), "html", languages) for each in given]
-        found: list[Sequence[Translated]] = []
         texts: list[str] = []
         for page in pages:
             texts += [segment.text for segment in page.segments if segment.text]
@@ -94,8 +93,7 @@ class TranslateHtmlHandler:
             some = [next(all_of_them) for _ in wanted]
             return [Translated(each.text, each.alignment) for each in some]
 
-        found = [translated(page, next_ones) for page in pages]
-        return [page.written(each).decode() for page, each in zip(pages, found, strict=True)]
+        return [page.written(translated(page, next_ones)).decode() for page in pages]
 
 
 @dataclass(frozen=True)
@@ -138,7 +136,7 @@ class ScoreTextsHandler:
 
 @dataclass(frozen=True)
 class ClassifyTextsHandler:
-    """The labels of texts."""
+    """Texts to label."""
 
     system: TextClassification
 
@@ -148,7 +146,7 @@ class ClassifyTextsHandler:
 
 @dataclass(frozen=True)
 class ClassifyImagesHandler:
-    """The labels of images, given as the bytes of their files."""
+    """Images, given as the bytes of their files."""
 
     system: ImageClassification
 
@@ -160,7 +158,7 @@ class ClassifyImagesHandler:
 
 @dataclass(frozen=True)
 class CaptionHandler:
-    """Captions of images, given as the bytes of their files."""
+    """Images, given as the bytes of their files."""
 
     system: Captioner
     options: DecodingOptions = FOR_CAPTIONS
@@ -192,8 +190,8 @@ class EmbedHandler:
     system: Embedder
 
     def run(self, given: Sequence[str]) -> list[list[float]]:
-        found: list[list[float]] = self.system.sentence_vectors(given).tolist()
-        return found
+        vectors: list[list[float]] = self.system.sentence_vectors(given).tolist()
+        return vectors
 
 
 @dataclass(frozen=True)
@@ -239,7 +237,6 @@ class Continuation:
     _over: bool = False
 
     def next_part(self) -> Passes[str | None]:
-        """What one more token makes certain of the text, perhaps nothing; None: it has ended."""
         if self._over:
             return None
         text = self._text = self._text or _TextInWriting(self)
@@ -258,7 +255,6 @@ class Continuation:
         return part
 
     def close(self) -> None:
-        """Frees what the writing needs."""
         if self._text is not None:
             self._text.writer.close()
 
@@ -269,8 +265,7 @@ class Continuation:
         return WrittenToken(name, float(values[token]), others, length)
 
     def _names(self, ids: Sequence[int]) -> list[str]:
-        """The texts of single tokens; names from the vocabulary for those that are no
-        whole character."""
+        """The texts of single tokens; names from the vocabulary where one is no whole character."""
         tokenizer = self.system.tokenizer
         texts = [tokenizer.decode([each]) for each in ids]
         pieces = tokenizer.pieces(ids)
@@ -300,9 +295,7 @@ class _TextInWriting:
 
 
 class _UntilStop:
-    """A text that ends before certain texts, as it grows.
-
-    What may be the beginning of one of them is kept back until it is certain.
+    """A growing text that ends before certain texts, whose possible beginnings are kept back.
 
     Attributes:
         length: the number of characters so far, before `stop` is looked for.
@@ -321,8 +314,8 @@ class _UntilStop:
         places = [place for each in self._stop if (place := self._kept.find(each)) >= 0]
         self.stopped = bool(places)
         safe = min(places) if places else len(self._kept) - self._held_back()
-        found, self._kept = self._kept[:safe], self._kept[safe:]
-        return found
+        certain, self._kept = self._kept[:safe], self._kept[safe:]
+        return certain
 
     def rest(self) -> str:
         """What was kept back, after the last token."""

@@ -1,13 +1,16 @@
 """The models of a server, and their capabilities."""
 
+import gc
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from jumok.bundle.reading import Bundle
 from jumok.data.texts.tokenizer import ByteTokenizer
+from jumok.environment import give_torch_threads
 from jumok.errors import ConfigError
 from jumok.serving.http.access import Rates
 from jumok.serving.http.downloads import Downloads
@@ -75,9 +78,13 @@ class ServedModel:
 
     @cached_property
     def system_class(self) -> type[System]:
-        """The class of its system, which is known before the system is loaded."""
+        """Known before the system is loaded."""
         its: type[System] = self.opened.kind.entry("system")
         return its
+
+    def can(self, *kinds: type) -> bool:
+        """Whether its system is of one of these classes."""
+        return issubclass(self.system_class, kinds)
 
     def cost(self, text: str) -> int:
         """The tokens of a text, estimated from its bytes, and END."""
@@ -102,7 +109,6 @@ class Service:
     Attributes:
         draining: whether the server is about to stop: it is not ready any more.
         closed: whether it refuses new requests.
-        when_loaded: called after each model is loaded.
     """
 
     models: dict[str, ServedModel]
@@ -112,21 +118,15 @@ class Service:
     downloads: Downloads
     draining: bool = False
     closed: bool = False
-    when_loaded: Callable[[], None] = lambda: None
 
     @property
     def ready(self) -> bool:
-        """Whether every model is loaded, and the server is not about to stop."""
         return not self.draining and all(
             model.engine.state == "ready" for model in self.models.values()
         )
 
     def named(self, id: str) -> ServedModel:
-        """The model of this name.
-
-        Raises:
-            RequestRefused: there is none.
-        """
+        """Raises RequestRefused: there is no model of this name."""
         if id not in self.models:
             known = ", ".join(self.models)
             text = f"There is no model of this name. The models are: {known}."
@@ -145,21 +145,19 @@ class Service:
         """
         if id is not None:
             model = self.named(id)
-            if _can(model, kinds):
+            if model.can(*kinds):
                 return model
             text = f"The model {id} cannot {verb}: its task is {model.opened.task}."
             raise RequestRefused(400, "wrong_model", text, parameter="model")
         for model in self.models.values():
-            if _can(model, kinds):
+            if model.can(*kinds):
                 return model
         text = f"No model of this server can {verb}."
         raise RequestRefused(404, "model_not_found", text, parameter="model")
 
     def overload(self, tasks: frozenset[str]) -> RequestRefused | None:
-        """The refusal of any request to models of these tasks; None: there may be a place for it.
-
-        What a plugin's model does is not known, so each route may be one of its.
-        """
+        """The refusal of any request to models of these tasks or of plugins; None: there may be a
+        place for it."""
         refused = None
         for model in self.models.values() if tasks else ():
             if model.opened.task in tasks or model.opened.task not in BUILT_IN:
@@ -173,20 +171,12 @@ class Service:
         return [
             model
             for model in self.models.values()
-            if _can(model, [Translator]) and all(model.languages)
+            if model.can(Translator) and all(model.languages)
         ]
 
 
-def _can(model: ServedModel, kinds: Sequence[type]) -> bool:
-    return any(issubclass(model.system_class, kind) for kind in kinds)
-
-
-def loaded(model: ServedModel, kind: type[AnySystem]) -> AnySystem:
-    """The model's system.
-
-    Raises:
-        RequestRefused: it is being loaded.
-    """
+def loaded_system(model: ServedModel, kind: type[AnySystem]) -> AnySystem:
+    """Raises RequestRefused: it is being loaded."""
     if not isinstance(model.system, kind):
         text = f"The model {model.id} is {model.engine.state}."
         raise RequestRefused(503, "not_ready", text, retry_after=1)
@@ -194,10 +184,7 @@ def loaded(model: ServedModel, kind: type[AnySystem]) -> AnySystem:
 
 
 def named_models(models: Sequence[tuple[str, OpenedModel]]) -> dict[str, OpenedModel]:
-    """The models by their names: the given one, or that of the card.
-
-    Args:
-        models: names, or "" for the card's, with their models.
+    """The models by their names; "" is that of the card.
 
     Raises:
         ConfigError: two have one name.
@@ -216,60 +203,75 @@ def named_models(models: Sequence[tuple[str, OpenedModel]]) -> dict[str, OpenedM
 
 
 def split_name(given: str) -> tuple[str, str]:
-    """The name and the folders of "NAME=FOLDER"; a folder may have "=" in its own name."""
+    """The name and the folders of "NAME=FOLDER"; a folder's name may have "=" in it."""
     name, sign, folders = given.partition("=")
     if not sign or Path(given).exists() or "/" in name or not name:
         return "", given
     return name, folders
 
 
-def serve_models(
-    models: dict[str, OpenedModel],
-    settings: ServeSettings,
-    device: str,
-    precision: EnginePrecision,
-    fatal: Callable[[BaseException], None],
-    folders: Folders = NO_FOLDERS,
-    computing: EngineName = "auto",
-) -> Service:
-    """The service of these models; their engines load them when they are started.
+@dataclass(frozen=True)
+class Serving:
+    """What a process serves, and how; it can be sent to another process.
 
-    Args:
-        computing: "auto" is the native engine where it serves a model.
+    Attributes:
+        models: by the names that requests use.
+        threads: of the processor; 0: all cores.
+        plugins: the files that the models need.
+        computing: "native", "torch", or "auto": the native engine where it serves a model.
     """
-    metrics = Metrics(folders.metrics)
-    service = Service(
-        {}, settings, metrics, Rates(settings.limits.rate), Downloads(folders.downloads)
-    )
 
-    def loader(name: str) -> Callable[[], None]:
-        def load() -> None:
-            model = service.models[name]
-            system = model.opened.load(device, precision, computing, threads=1)
-            model.digest = system.fingerprint
-            if isinstance(system, Translator):
-                system.translate(["a"])  # compiles the kernels before the first request
-                batch = system.search_together()
-                if batch is not None:
-                    model.engine.search_together(batch.look_again)
-            model.system = system
-            told = system.computed_by
-            model.computes, model.precision = told["name"], told["precision"]
-            facts = (name, model.digest, model.computes, model.precision)
-            service.metrics.info.labels(*facts).set(1)
-            service.when_loaded()
+    models: dict[str, OpenedModel]
+    settings: ServeSettings
+    device: str = "auto"
+    precision: EnginePrecision = "auto"
+    threads: int = 1
+    plugins: tuple[Path, ...] = ()
+    folders: Folders = NO_FOLDERS
+    computing: EngineName = "auto"
 
-        return load
+    def service(self, fatal: Callable[[BaseException], None]) -> Service:
+        """The service; its engines load the models when they are started.
 
-    for name, opened in models.items():
-        engine = Engine(name, loader(name), settings.limits, service.metrics, fatal)
-        first = opened.parts[0]
-        languages = ("", "")
-        if isinstance(first, Bundle):
-            config = first.config
-            languages = (
-                language_code(config.source_language),
-                language_code(config.target_language),
-            )
-        service.models[name] = ServedModel(name, opened, engine, languages)
-    return service
+        Args:
+            fatal: see `Engine`.
+        """
+        if self.threads and "torch" in sys.modules:
+            import torch
+
+            torch.set_num_threads(self.threads)
+        elif self.threads:  # a model on the native engine needs no torch
+            give_torch_threads(self.threads)
+        metrics, limits = Metrics(self.folders.metrics), self.settings.limits
+        downloads = Downloads(self.folders.downloads)
+        service = Service({}, self.settings, metrics, Rates(limits.rate), downloads)
+        for name, opened in self.models.items():
+            load = partial(self._load, service, name)
+            engine = Engine(name, load, limits, metrics, fatal)
+            service.models[name] = ServedModel(name, opened, engine, _languages_of(opened))
+        return service
+
+    def _load(self, service: Service, name: str) -> None:
+        model = service.models[name]
+        system = model.opened.load(self.device, self.precision, self.computing, threads=1)
+        model.digest = system.fingerprint
+        if isinstance(system, Translator):
+            system.translate(["a"])  # compiles the kernels before the first request
+            batch = system.search_together()
+            if batch is not None:
+                model.engine.search_together(batch.look_again)
+        model.system = system
+        engine = system.computed_by
+        model.computes, model.precision = engine["name"], engine["precision"]
+        facts = (name, model.digest, model.computes, model.precision)
+        service.metrics.info.labels(*facts).set(1)
+        # What is loaded stays: when the collector looked through it, no request was read meanwhile.
+        gc.freeze()
+
+
+def _languages_of(opened: OpenedModel) -> tuple[str, str]:
+    """Those of source and target, as requests name them; "" where not known."""
+    first = opened.parts[0]
+    if not isinstance(first, Bundle):
+        return "", ""
+    return language_code(first.config.source_language), language_code(first.config.target_language)

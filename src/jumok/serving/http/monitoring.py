@@ -27,8 +27,7 @@ class Metrics:
     """All metrics of a server.
 
     Args:
-        shared: the folder where several processes sum them, which is also in the variable
-            PROMETHEUS_MULTIPROC_DIR; None: there is one process.
+        shared: where several processes sum them, as PROMETHEUS_MULTIPROC_DIR; None: there is one.
     """
 
     def __init__(self, shared: Path | None = None) -> None:
@@ -93,12 +92,11 @@ class Metrics:
         )  # fmt: skip
 
     def answered(self, route: str, status: int, seconds: float) -> None:
-        """Counts an answer and its time."""
         self.requests.labels(route, str(status)).inc()
         self.seconds.labels(route).observe(seconds)
 
     def written(self) -> bytes:
-        """All metrics in the text format of Prometheus."""
+        """In the text format of Prometheus."""
         if self._shared is None:
             return generate_latest(self.registry)
         together = CollectorRegistry()

@@ -1,9 +1,8 @@
 """Several server processes at one address: each with its models, its queues and its thread.
 
-The process that was started computes nothing. It opens a socket for each of the others (with
-SO_REUSEPORT: the system spreads connections over them), starts them, passes signals on, and starts
-one again that died. Its own copies of the sockets stay open meanwhile, so that connections wait for
-the next process instead of being refused.
+The process that was started computes nothing. It opens a socket for each of the others, passes
+signals on, and starts one again that died. Its own copies of the sockets stay open, so that
+connections wait for the next process instead of being refused.
 """
 
 import contextlib
@@ -26,19 +25,19 @@ from jumok.environment import share_metrics
 from jumok.errors import JumokError
 from jumok.plugins import load_plugin
 from jumok.serving.http.downloads import own_folder
-from jumok.serving.http.models import Folders
+from jumok.serving.http.models import Folders, Serving
 from jumok.serving.http.monitoring import log
-from jumok.serving.http.server import BROKEN, Serving, address_of, listen, serve_forever
+from jumok.serving.http.server import EXIT_BROKEN, address_of, listen, serve_forever
 
 MOST_RESTARTS = 5
-"""Processes that died within RESTART_SECONDS, after which the server ends."""
+"""ServerProcesses that died within RESTART_SECONDS, after which the server ends."""
 
 RESTART_SECONDS = 60.0
 
 _SPAWN = multiprocessing.get_context("spawn")
 
 
-class Processes:
+class ServerProcesses:
     """The processes of a server, until a signal ends them or too many have died."""
 
     def __init__(self, serving: Serving, listeners: list[socket.socket]) -> None:
@@ -49,7 +48,7 @@ class Processes:
         self._code = 0
 
     def run(self) -> int:
-        """Runs them; returns the exit code."""
+        """Returns the exit code."""
         before = {
             each: signal.signal(each, self._pass_on) for each in (signal.SIGINT, signal.SIGTERM)
         }
@@ -84,7 +83,7 @@ class Processes:
         now = time.monotonic()
         self._died = [each for each in self._died if now - each < RESTART_SECONDS] + [now]
         if code == JumokError.exit_code or len(self._died) > MOST_RESTARTS:
-            self._code = code if code > 0 else BROKEN
+            self._code = code if code > 0 else EXIT_BROKEN
             self._stop(signal.SIGTERM)
         else:
             self._start(place)
@@ -153,4 +152,6 @@ def serve_processes(
         first.close()
         listeners = [listen(host, port, shared=True) for _ in range(count)]
         announce(address_of(listeners[0]))
-        return Processes(replace(serving, folders=Folders(metrics, downloads)), listeners).run()
+        return ServerProcesses(
+            replace(serving, folders=Folders(metrics, downloads)), listeners
+        ).run()

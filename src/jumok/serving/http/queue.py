@@ -8,16 +8,16 @@ import math
 import random
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+from jumok.computation import Timings
 from jumok.engine.language import Passes, TextPass
 from jumok.serving.http.monitoring import Metrics
 from jumok.serving.http.refusals import RequestRefused
 from jumok.serving.http.settings import ServeLimits
-from jumok.stopwatch import Timings
 
 AGE_SECONDS = 0.5
 """Texts whose waiting times differ by less are sorted by length."""
@@ -37,25 +37,21 @@ OVER: object = object()
 class Handler(Protocol):
     """Computes the answers of one kind of request. Equal ones are computed together; hashable."""
 
-    def run(self, given: Sequence[Any]) -> Sequence[object]:
-        """An answer for each."""
-        ...
+    def run(self, given: Sequence[Any]) -> Sequence[object]: ...
 
 
 class Writing(Protocol):
     """A text that is written token by token."""
 
     @property
-    def tokens(self) -> int:
-        """How many are written."""
-        ...
+    def tokens(self) -> int: ...
 
     def next_part(self) -> Passes[str | None]:
         """What one more token makes certain of it, perhaps nothing; None: it has ended."""
         ...
 
     def close(self) -> None:
-        """Frees what the writing needs."""
+        """Frees the memory."""
         ...
 
 
@@ -87,7 +83,6 @@ class Job:
         return sum(self.costs)
 
     def refuse(self, refused: RequestRefused) -> None:
-        """Ends it without an answer."""
         self.future.set_exception(refused)
 
 
@@ -118,29 +113,23 @@ class WritingJob:
     asked: int = 0
 
     def refuse(self, refused: RequestRefused) -> None:
-        """Ends it without further parts."""
         self.send(refused)
 
 
 AnyJob = Job | WritingJob
 
 
-def timing_of(seconds: Mapping[str, float]) -> str:
-    """The value of the header Server-Timing, in milliseconds."""
-    return ", ".join(f"{name};dur={each * 1e3:.2f}" for name, each in seconds.items())
-
-
 def deadline_passed() -> RequestRefused:
-    """The refusal of a request whose deadline is over."""
+    """Status 504."""
     return RequestRefused(504, "deadline_passed", "The deadline has passed.")
 
 
 def engine_failed() -> RequestRefused:
-    """The refusal of a request that the model failed at."""
+    """Status 500."""
     return RequestRefused(500, "engine_failed", "The model failed at this request.")
 
 
-Batch = Sequence[tuple[Job, int]]
+EngineBatch = Sequence[tuple[Job, int]]
 """Texts: each a request and a place in it."""
 
 
@@ -175,7 +164,7 @@ class Queue:
 
     @property
     def full(self) -> RequestRefused | None:
-        """The refusal of any further request; None: there may be a place for one."""
+        """The refusal of any request; None: there may be a place for one."""
         return self._no_place(1, 1) if self.state == "ready" else None
 
     def submit(self, jobs: Sequence[AnyJob]) -> None:
@@ -207,11 +196,8 @@ class Queue:
         if computed:
             self.left()
 
-    def next(self) -> tuple[Batch, list[WritingJob]]:
-        """Waits for work; the texts that are computed next, and those that are being written.
-
-        Texts that are computed have to be followed by `ended`.
-        """
+    def next(self) -> tuple[EngineBatch, list[WritingJob]]:
+        """Waits for work; the texts to compute next, which `ended` follows, and those to write."""
         with self._turn:
             while not self._due():
                 self._watch()
@@ -226,12 +212,13 @@ class Queue:
                 self._writing.append(self._new.pop(0))
             return batch, list(self._writing)
 
-    def ended(self) -> None:
-        """Notes that a batch is not computed any more."""
+    def ended(self, tokens: int, seconds: float) -> None:
+        """Notes that a batch is over, and what `measured` notes."""
         with self._turn:
             self._running -= 1
+            self.measured(tokens, seconds)
 
-    def answered(self, batch: Batch, answers: Sequence[object]) -> None:
+    def answered(self, batch: EngineBatch, answers: Sequence[object]) -> None:
         """Notes the answers of a batch; a request that has all of its own is done."""
         with self._turn:
             for (job, place), answer in zip(batch, answers, strict=True):
@@ -242,30 +229,27 @@ class Queue:
                     job.future.set_result([job.answers[each] for each in range(len(job.given))])
 
     def refuse(self, job: AnyJob, refused: RequestRefused) -> None:
-        """Ends a request without an answer."""
         with self._turn:
             self._refuse(job, refused)
 
     def written(self, job: WritingJob) -> None:
-        """Notes that a text is written to its end."""
         with self._turn:
             self._leave(job)
 
     def measured(self, tokens: int, seconds: float) -> None:
-        """Notes how long the model took for these tokens: waiting times are estimated from it."""
+        """Notes how long tokens took: waiting times are estimated from it."""
         with self._turn:
             before = self._speed
             self._speed = [0.9 * before[0] + tokens, 0.9 * before[1] + seconds]
 
     def close(self) -> None:
-        """Refuses all that wait: the model is broken."""
+        """Refuses all: the model is broken."""
         with self._turn:
             self.state = "broken"
             for job in [*self._jobs_waiting(), *self._writing]:
                 self._refuse(job, engine_failed())
 
     def _due(self) -> bool:
-        """Whether something can be computed now."""
         if self._new or self._writing:
             return True
         joins = not self._running or time.monotonic() >= self._joinable
@@ -297,7 +281,6 @@ class Queue:
             raise RequestRefused(429, "deadline_too_short", text, retry_after=self._later())
 
     def _no_place(self, requests: int, tokens: int) -> RequestRefused | None:
-        """The refusal of so many more; None: there is a place for them."""
         for what, most, now, more in (
             ("requests", self._limits.queue_requests, self._requests, requests),
             ("tokens", self._limits.queue_tokens, self._tokens, tokens),
@@ -338,7 +321,6 @@ class Queue:
             job.refuse(refused)
 
     def _jobs_waiting(self) -> list[AnyJob]:
-        """The requests of which a text waits, and the texts that are not begun."""
         return [*dict.fromkeys(job for job, _ in self._waiting), *self._new]
 
     def _count(self) -> None:
@@ -351,8 +333,8 @@ class Queue:
             if job.deadline < now:
                 self._refuse(job, deadline_passed())
 
-    def _batch(self) -> Batch:
-        """The texts that are computed next, all with the same handler, within the budget."""
+    def _batch(self) -> EngineBatch:
+        """The next texts of one handler, within the budget."""
         if not self._waiting:
             return []
         now = time.monotonic()

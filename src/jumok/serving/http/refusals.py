@@ -45,7 +45,7 @@ def whole(text: str) -> str:
 
 
 def invalid(text: str, parameter: str | None = None) -> RequestRefused:
-    """The refusal of a request that is not as the route expects it."""
+    """Status 400."""
     return RequestRefused(400, "invalid_request", text, parameter=parameter)
 
 
@@ -72,23 +72,16 @@ def refusal_of(error: Exception, method: str = "") -> RequestRefused:
     return invalid(" ".join(parts))
 
 
-def api_of(path: str) -> str:
-    """The API of a path: "openai", "native" or "libretranslate"."""
-    openai = ("/v1/completions", "/v1/chat/", "/v1/embeddings", "/v1/models")
-    if path.startswith(openai) and not path.endswith("/card"):
-        return "openai"
-    return "native" if path.startswith("/v1/") else "libretranslate"
-
-
-def response_to(refused: RequestRefused, path: str, request_id: str) -> JSONResponse:
-    """The response to a refused request, in the form of its API."""
+def response_to(refused: RequestRefused, api: str, request_id: str) -> JSONResponse:
+    """The response to a refused request, in the form of its API: "openai", "native" or
+    "libretranslate"."""
     headers = dict(refused.headers)
     if refused.retry_after is not None:
         headers["Retry-After"] = str(refused.retry_after)
     if refused.status == HTTPStatus.UNAUTHORIZED:
         headers["WWW-Authenticate"] = "Bearer"
     body: dict[str, object]
-    api, media = api_of(path), "application/json"
+    media = "application/json"
     if api == "libretranslate":
         body = {"error": refused.text}
     elif api == "openai":

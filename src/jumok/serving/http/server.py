@@ -2,14 +2,11 @@
 
 import asyncio
 import contextlib
-import gc
 import math
 import signal
 import socket
 import sys
-from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import AsyncIterator
 
 import uvicorn
 
@@ -18,16 +15,13 @@ try:
 except ImportError:  # Windows has none
     resource = None  # type: ignore[assignment]
 
-from jumok.environment import give_torch_threads
-from jumok.errors import ConfigError, JumokError
+from jumok.errors import ConfigError
 from jumok.serving.http.app import application
-from jumok.serving.http.models import NO_FOLDERS, Folders, Service, serve_models
-from jumok.serving.http.monitoring import fault_of, log
-from jumok.serving.http.settings import ServeSettings
-from jumok.systems.catalog import OpenedModel
-from jumok.systems.device import EngineName, EnginePrecision
+from jumok.serving.http.engine import EngineBroken
+from jumok.serving.http.models import Service, Serving
+from jumok.serving.http.monitoring import log
 
-BROKEN = 70
+EXIT_BROKEN = 70
 """The exit code after an engine's failure (EX_SOFTWARE), for whoever restarts the process."""
 
 BACKLOG = 1024
@@ -43,9 +37,8 @@ OTHER_FILES = 64
 """Open files of the process that are no connections."""
 
 
-@contextlib.asynccontextmanager
-async def handled_signals(service: Service, server: uvicorn.Server) -> AsyncIterator[None]:
-    """Lets signals end the server in steps.
+def handle_signals(service: Service, server: uvicorn.Server) -> None:
+    """Lets signals end the server in steps; called in its event loop.
 
     The first SIGTERM: not ready, but requests are answered for the seconds of `grace`; then no new
     ones are, and the process ends when the running ones have their answers. SIGINT (Ctrl-C) skips
@@ -67,15 +60,13 @@ async def handled_signals(service: Service, server: uvicorn.Server) -> AsyncIter
 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, handle)
-    yield
 
 
 def listen(host: str, port: int, shared: bool = False) -> socket.socket:
     """A socket that listens at the address.
 
     Args:
-        shared: whether other sockets may listen there as well; the system spreads connections over
-            them.
+        shared: whether the system spreads connections over several sockets there.
 
     Raises:
         ConfigError: the address does not exist here, or the port is taken.
@@ -99,11 +90,7 @@ def listen(host: str, port: int, shared: bool = False) -> socket.socket:
 
 
 def allow_files(connections: int) -> None:
-    """Permits this process as many open files as it needs, if the system lets it.
-
-    Args:
-        connections: that are served; as many again may be open to be refused.
-    """
+    """Permits this process files for so many connections, and as many that are refused."""
     if resource is not None:
         now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
         wanted = 2 * connections + OTHER_FILES
@@ -114,58 +101,17 @@ def allow_files(connections: int) -> None:
 
 
 def address_of(listener: socket.socket) -> str:
-    """The address of a server, as a browser names it."""
+    """As a browser names it."""
     host, port = listener.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-
-
-@dataclass(frozen=True)
-class Serving:
-    """What a process serves, and how; it can be sent to another process.
-
-    Attributes:
-        models: by the names that requests use.
-        threads: of the processor; 0: all cores.
-        plugins: the files that the models need.
-        computing: "native", "torch", or "auto".
-    """
-
-    models: dict[str, OpenedModel]
-    settings: ServeSettings
-    device: str = "auto"
-    precision: EnginePrecision = "auto"
-    threads: int = 1
-    plugins: tuple[Path, ...] = ()
-    folders: Folders = NO_FOLDERS
-    computing: EngineName = "auto"
-
-    def service(self, fatal: Callable[[BaseException], None]) -> Service:
-        """The service, whose engines are not started."""
-        if self.threads and "torch" in sys.modules:
-            import torch
-
-            torch.set_num_threads(self.threads)
-        elif self.threads:  # a model on the native engine needs no torch
-            give_torch_threads(self.threads)
-        service = serve_models(
-            self.models,
-            self.settings,
-            self.device,
-            self.precision,
-            fatal,
-            self.folders,
-            self.computing,
-        )
-        # What is loaded stays: when the collector looked through it, no request was read meanwhile.
-        service.when_loaded = gc.freeze
-        return service
 
 
 def serve_forever(serving: Serving, listener: socket.socket) -> int:
     """Serves the models until a signal ends it; returns the exit code.
 
     Raises:
-        JumokError: a model cannot be loaded.
+        JumokError: a model cannot be loaded. Any other error of loading or of the start is raised
+            as well.
     """
     failed: list[BaseException] = []
 
@@ -173,10 +119,19 @@ def serve_forever(serving: Serving, listener: socket.socket) -> int:
         failed.append(error)
         server.should_exit = True
 
+    @contextlib.asynccontextmanager
+    async def lifespan(_: object) -> AsyncIterator[None]:
+        try:
+            handle_signals(service, server)
+        except Exception as error:  # uvicorn only logs it
+            fatal(error)
+            raise
+        yield
+
     service = serving.service(fatal)
     limits = serving.settings.limits
     config = uvicorn.Config(
-        application(service, lambda _: handled_signals(service, server)),
+        application(service, lifespan),
         http="h11",  # the parser with a limit on the size of a head
         h11_max_incomplete_event_size=HEAD_BYTES,
         log_config=None,
@@ -192,10 +147,14 @@ def serve_forever(serving: Serving, listener: socket.socket) -> int:
     sys.setswitchinterval(SWITCH_SECONDS)
     for model in service.models.values():
         model.engine.start()
-    server.run(sockets=[listener])
+    try:
+        server.run(sockets=[listener])
+    except SystemExit as ended:  # uvicorn's end after an error of the lifespan
+        fatal(RuntimeError(f"the server did not start (uvicorn ended with {ended.code})"))
     if not failed:
         return 0
-    if isinstance(failed[0], JumokError):
+    if not isinstance(failed[0], EngineBroken):
         raise failed[0]
-    log({"event": "end", "error": fault_of(failed[0])})
-    return BROKEN
+    log({"event": "end", "error": str(failed[0])})
+    print(f"error: {failed[0]}", file=sys.stderr)
+    return EXIT_BROKEN

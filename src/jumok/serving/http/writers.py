@@ -1,10 +1,8 @@
 """Continuous batching of generated texts.
 
-A step for many texts costs little more than one for a single text, because the weights are read
-from memory once. In each round every text gets its next token; a new text joins at the next round,
-and one that has ended leaves at once. A prompt is read in passes of its own; so that the others go
-on meanwhile, a round reads a limited number of the prompts' tokens, those that waited longest
-first. A text that the engine does not write (on torch) takes its turn in each round.
+In each round every text gets its next token, in one pass over the weights; texts join and leave
+between rounds. A round reads a limited number of the prompts' tokens, those that waited longest
+first, so that the other texts go on. A text on torch takes its turn in each round.
 """
 
 import itertools
@@ -58,8 +56,8 @@ class Writers:
                 self._resume(job)
         chosen = self._chosen(jobs)
         read += sum(len(each.tokens) for job, each in chosen if not job.writing.tokens)
-        found = self._read([each for _, each in chosen])
-        for (job, _), values in zip(chosen, found, strict=True):
+        read_values = self._read([each for _, each in chosen])
+        for (job, _), values in zip(chosen, read_values, strict=True):
             self._resume(job, values)
         self._leave([job for job in self._running if job.over])
         read += sum(job.writing.tokens for job in jobs)
@@ -84,7 +82,7 @@ class Writers:
             self._meters.running.labels(self._name).set(len(self._running))
 
     def _chosen(self, jobs: Sequence[WritingJob]) -> list[tuple[WritingJob, TextPass]]:
-        """The passes of this round: all single tokens, and of longer ones at least one."""
+        """All passes of single tokens, and of longer ones at least one."""
         waiting = [(job, job.wanted) for job in jobs if job.wanted is not None and not job.over]
         chosen = [each for each in waiting if len(each[1].tokens) == 1]
         left = LONGEST_PASS
@@ -107,10 +105,10 @@ class Writers:
         except Exception as error:  # it is thrown into the text that it belongs to
             if len(passes) == 1:
                 return [error]
-            return [found for each in passes for found in self._read([each])]
+            return [value for each in passes for value in self._read([each])]
 
     def _resume(self, job: WritingJob, values: Array | Exception | None = None) -> None:
-        """Gives a text what came of its pass; it has a part then, or wants another pass."""
+        """Gives a text what came of its pass."""
         part: str | RequestRefused | None
         if job.over:  # since this round began
             return

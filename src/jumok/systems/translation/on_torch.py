@@ -11,6 +11,7 @@ from jumok.alignment.extract import Aligner
 from jumok.alignment.setting import AlignmentSetting
 from jumok.alignment.words import Weights
 from jumok.attention.events import emit
+from jumok.computation import timed
 from jumok.data.pairs.batches import source_batch
 from jumok.decoding import DecodingOptions, Hypothesis
 from jumok.decoding.beam import Report
@@ -22,7 +23,6 @@ from jumok.decoding.score import covering, score_pairs
 from jumok.decoding.stepper import joint_stepper
 from jumok.decoding.torch_stepper import TorchStepper, lengths_of
 from jumok.models.memory import Memory
-from jumok.stopwatch import timed
 from jumok.systems.base import FOUND
 from jumok.systems.embedding import SourceReader
 from jumok.systems.translation.result import written_text

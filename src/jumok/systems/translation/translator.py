@@ -23,7 +23,7 @@ from jumok.alignment.setting import AlignmentSetting, default_setting
 from jumok.attention.events import emit, has_listeners
 from jumok.bundle.confidence import Calibration
 from jumok.bundle.reading import Bundle
-from jumok.cancellation import check_cancelled
+from jumok.computation import check_cancelled
 from jumok.data.pairs.rows import batched_rows
 from jumok.data.tokenizer import Tokenizer
 from jumok.decoding import DecodingOptions

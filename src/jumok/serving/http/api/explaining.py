@@ -16,7 +16,7 @@ from jumok.systems.base import Facts
 from jumok.systems.translation.result import Translation
 from jumok.systems.translation.translator import Translator
 
-Span = tuple[int, int]
+TextSpan = tuple[int, int]
 _BYTE = re.compile(r"<0x([0-9A-F]{2})>")
 
 MOST_WEIGHTS = 250_000
@@ -56,13 +56,11 @@ class ExplainHandler:
     setting: AlignmentSetting | None = None
 
     def run(self, given: Sequence[tuple[str, str]]) -> list[Explained]:
-        if not self.translating.alignments and self.setting is None:
-            return [Explained(each) for each in self.translating.run(given)]
         self.translating.system.check_alignments()
         self._check_layer()
-        found = self.translating.run(given)
+        translations = self.translating.run(given)
         texts = [text for text, _ in given]
-        return [self._explained(*each) for each in zip(texts, found, strict=True)]
+        return [self._explained(*each) for each in zip(texts, translations, strict=True)]
 
     def _check_layer(self) -> None:
         """Checks that the model has the layer."""
@@ -127,37 +125,42 @@ def _ids(system: Translator, translation: Translation) -> tuple[list[int], list[
     return ids(translation.source_tokens), ids(translation.tokens)
 
 
-def translation_facts(text: str, explained: Explained, wanted: frozenset[str]) -> Facts:
+def translation_facts(text: str, answer: Translation | Explained, wanted: frozenset[str]) -> Facts:
     """What the native API returns of a translation.
 
     Args:
         text: the source, which spans refer to.
         wanted: the names in `return`.
     """
-    found = explained.translation
-    facts: Facts = {"text": found.text, "score": found.score}
+    explained = answer if isinstance(answer, Explained) else Explained(answer)
+    translation = explained.translation
+    facts: Facts = {"text": translation.text, "score": translation.score}
     if "confidence" in wanted:
-        facts["confidence"] = found.confidence
+        facts["confidence"] = translation.confidence
     if "tokens" in wanted:
-        facts["tokens"] = _tokens(found.tokens, found.text, found.token_log_probabilities)
-        facts["source_tokens"] = _tokens(found.source_tokens, text)
+        facts["tokens"] = _token_facts(
+            translation.tokens, translation.text, translation.token_log_probabilities
+        )
+        facts["source_tokens"] = _token_facts(translation.source_tokens, text)
     if "alignment" in wanted:
-        links: Sequence[float | None] = explained.links or [None] * len(found.alignment or ())
-        pairs = zip(found.alignment or (), links, strict=True)
+        links: Sequence[float | None] = explained.links or [None] * len(translation.alignment or ())
+        pairs = zip(translation.alignment or (), links, strict=True)
         facts["alignment"] = [[of, to, weight] for (of, to), weight in pairs]
     if explained.attention is not None:
         facts["attention"] = explained.attention
     if "alternatives" in wanted:
         facts["alternatives"] = [
-            translation_facts(text, Explained(other), wanted - {"alternatives", "attention"})
-            for other in found.alternatives
+            translation_facts(text, other, wanted - {"alternatives", "attention"})
+            for other in translation.alternatives
         ]
     return facts
 
 
-def _tokens(pieces: Sequence[str], text: str, values: Sequence[float] | None = None) -> list[Facts]:
+def _token_facts(
+    pieces: Sequence[str], text: str, values: Sequence[float] | None = None
+) -> list[Facts]:
     """Tokens with their spans; null where the text is not what the tokens spell."""
-    places: Sequence[Span | None] = spans(pieces, text) or [None] * len(pieces)
+    places: Sequence[TextSpan | None] = spans(pieces, text) or [None] * len(pieces)
     facts: list[Facts] = []
     several = values is not None and len(values) > len(pieces) + 1  # more than one END
     known = values if values is not None and not several else ()
@@ -171,7 +174,7 @@ def _tokens(pieces: Sequence[str], text: str, values: Sequence[float] | None = N
     return facts
 
 
-def spans(tokens: Sequence[str], text: str) -> list[Span] | None:
+def spans(tokens: Sequence[str], text: str) -> list[TextSpan] | None:
     """The span of each token; a token of a byte has that of its character.
 
     Spaces before a word belong to no span. None: the text is not what the tokens spell, since
@@ -180,7 +183,7 @@ def spans(tokens: Sequence[str], text: str) -> list[Span] | None:
     plain = normalize(text)
     if len(plain) != len(text):
         return None
-    parts = [_bytes_of(token) for token in tokens]
+    parts = [_token_bytes(token) for token in tokens]
     ends = list(accumulate(map(len, parts)))
     signs = list(_signs(b"".join(parts)))
     spelt = normalize("".join(sign for sign, _ in signs))
@@ -191,14 +194,14 @@ def spans(tokens: Sequence[str], text: str) -> list[Span] | None:
         return None
     begins = list(accumulate((size for _, size in signs), initial=0))
     seen = list(accumulate((sign != " " for sign in spelt), initial=0))
-    found: list[Span] = []
+    token_spans: list[TextSpan] = []
     for first, last in zip([0, *ends], ends, strict=False):
         start = bisect_right(begins, first) - 1
         end = bisect_right(begins, last - 1)
         own = places[seen[start] : seen[end]]
         before = places[seen[start] - 1] + 1 if seen[start] else 0
-        found.append((own[0], own[-1] + 1) if own else (before, before))
-    return found
+        token_spans.append((own[0], own[-1] + 1) if own else (before, before))
+    return token_spans
 
 
 def _signs(content: bytes) -> Iterator[tuple[str, int]]:
@@ -213,6 +216,6 @@ def _signs(content: bytes) -> Iterator[tuple[str, int]]:
             content = content[error.start + 1 :]
 
 
-def _bytes_of(token: str) -> bytes:
+def _token_bytes(token: str) -> bytes:
     byte = _BYTE.fullmatch(token)
     return bytes([int(byte[1], 16)]) if byte else token.replace(SPACE, " ").encode()

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from email.parser import BytesParser
 from urllib.parse import parse_qsl
 
-from jumok.serving.http.access import bearer
-from jumok.serving.http.middleware import RequestContext
 from jumok.serving.http.refusals import RequestRefused, invalid
+from jumok.serving.http.requests import RequestContext
 
 
 @dataclass(frozen=True)
@@ -26,31 +25,31 @@ def fields_of(context: RequestContext) -> dict[str, object]:
         RequestRefused: it is none of these, or the key is wrong.
     """
     kind, body = context.headers.get("content-type", ""), context.content
-    found: dict[str, object] = dict(context.query_params)
+    fields: dict[str, object] = dict(context.query_params)
     kind_only = kind.partition(";")[0].strip().lower()
     if kind_only == "application/json":
-        found |= _json(body)
+        fields |= _json(body)
     elif kind_only == "multipart/form-data":
-        found |= _multipart(kind, body)
+        fields |= _multipart(kind, body)
     elif kind_only in ("application/x-www-form-urlencoded", ""):
-        found |= _urlencoded(body)
+        fields |= _urlencoded(body)
     elif body:
         text = "The body must be JSON or a form."
         raise RequestRefused(415, "unsupported_media_type", text)
-    given = found.get("api_key")
-    key = given if isinstance(given, str) else bearer(context.headers.get("authorization"))
+    given = fields.get("api_key")
+    key = given if isinstance(given, str) else context.bearer
     context.authorize(key, missing=400)
-    return found
+    return fields
 
 
 def _json(body: bytes) -> Mapping[str, object]:
     try:
-        found = json.loads(body)
+        value = json.loads(body)
     except (ValueError, RecursionError):
         raise invalid("Invalid request: the body is not JSON.") from None
-    if not isinstance(found, dict):
+    if not isinstance(value, dict):
         raise invalid("Invalid request: the body is not a JSON object.")
-    return found
+    return value
 
 
 def _urlencoded(body: bytes) -> Mapping[str, str]:
@@ -63,7 +62,7 @@ def _urlencoded(body: bytes) -> Mapping[str, str]:
 
 def _multipart(kind: str, body: bytes) -> Mapping[str, str | SentFile]:
     message = BytesParser().parsebytes(b"Content-Type: " + kind.encode() + b"\r\n\r\n" + body)
-    found: dict[str, str | SentFile] = {}
+    fields: dict[str, str | SentFile] = {}
     for part in message.walk():
         content = part.get_payload(decode=True)
         try:
@@ -72,13 +71,13 @@ def _multipart(kind: str, body: bytes) -> Mapping[str, str | SentFile]:
             raise invalid("Invalid request: the head of a part of the form is wrong.") from None
         if isinstance(name, str) and isinstance(content, bytes):
             if file is not None:
-                found[name] = SentFile(file, content)
+                fields[name] = SentFile(file, content)
                 continue
             try:
-                found[name] = unified(content.decode())
+                fields[name] = unified(content.decode())
             except UnicodeDecodeError:
                 raise invalid("Invalid request: the form is not UTF-8.") from None
-    return found
+    return fields
 
 
 def unified(text: str) -> str:

@@ -14,24 +14,22 @@ from jumok.serving.http.api.forms import SentFile, fields_of, unified
 from jumok.serving.http.api.scripts import has_letters, likely_languages, name_of
 from jumok.serving.http.api.submit import (
     EngineAnswers,
-    check_count,
-    check_tokens,
-    check_whole,
+    check_texts,
+    check_token_count,
+    costs_of,
     decoding_fields,
     decoding_of,
     given_options,
     submit,
-    tokens_of,
 )
 from jumok.serving.http.handlers import (
     TranslateFileHandler,
     TranslateHandler,
     TranslateHtmlHandler,
 )
-from jumok.serving.http.middleware import RequestContext
-from jumok.serving.http.models import BYTES_OF_TOKEN, ServedModel, Service, loaded
+from jumok.serving.http.models import BYTES_OF_TOKEN, ServedModel, Service, loaded_system
 from jumok.serving.http.refusals import RequestRefused, invalid
-from jumok.serving.http.routing import route
+from jumok.serving.http.requests import RequestContext, route
 from jumok.systems.translation.result import Translation
 from jumok.systems.translation.sentences import language_code
 from jumok.systems.translation.translator import Translator
@@ -73,30 +71,32 @@ async def translate(context: RequestContext) -> JSONResponse:
         detected = _detected(service, texts)[0]
         source = str(detected["language"])
     if form == "html":
-        found = await _pages(context, service, texts, (source, target), options)
+        engine_answers = await _html_texts(context, service, texts, (source, target), options)
         alternatives = 0
         others: list[list[str]] = []
     else:
-        found, others = await _plain(context, service, texts, (source, target), options)
+        engine_answers, others = await _plain_texts(
+            context, service, texts, (source, target), options
+        )
     many = isinstance(q, list)
-    body: dict[str, object] = {"translatedText": found.answers if many else found.answers[0]}
+    body: dict[str, object] = {
+        "translatedText": engine_answers.answers if many else engine_answers.answers[0]
+    }
     if detected is not None:
         body["detectedLanguage"] = [detected] * len(texts) if many else detected
     if alternatives:
         body["alternatives"] = others if many else others[0]
-    return JSONResponse(body, headers={"Server-Timing": found.timing})
+    return JSONResponse(body, headers={"Server-Timing": engine_answers.timing})
 
 
 def _texts_of(service: Service, q: object) -> list[str]:
-    """The texts of a request."""
     given = q if isinstance(q, list) else [q]
     if q is None or q == "" or q == []:
         raise invalid("Invalid request: missing q parameter", "q")
     texts = [each for each in given if isinstance(each, str)]
     if len(texts) < len(given):
         raise invalid("Invalid request: q is a text or an array of texts", "q")
-    check_count(service, len(texts), "q")
-    check_whole(texts, "q")
+    check_texts(service, texts, "q")
     return texts
 
 
@@ -120,11 +120,7 @@ def options_in(
 
 
 def code_of(fields: Mapping[str, object], name: str) -> str:
-    """The code of a language, without aliases.
-
-    Raises:
-        RequestRefused: it is missing.
-    """
+    """The code of a language, without aliases; raises RequestRefused: it is missing."""
     code = fields.get(name)
     if not isinstance(code, str) or not code:
         raise invalid(f"Invalid request: missing {name} parameter", name)
@@ -144,12 +140,8 @@ def _alternatives(service: Service, given: object) -> int:
     return count
 
 
-def model_of(service: Service, source: str, target: str) -> ServedModel:
-    """The model of these languages.
-
-    Raises:
-        RequestRefused: there is none.
-    """
+def model_for(service: Service, source: str, target: str) -> ServedModel:
+    """Raises RequestRefused: there is none."""
     models = service.translators()
     for model in models:
         if model.languages == (source, target):
@@ -159,36 +151,26 @@ def model_of(service: Service, source: str, target: str) -> ServedModel:
     raise invalid(f"{unknown[:20]} is not supported", "source" if unknown == source else "target")
 
 
-async def _plain(
+async def _plain_texts(
     context: RequestContext,
     service: Service,
     texts: Sequence[str],
     languages: tuple[str, str],
     options: DecodingOptions,
 ) -> tuple[EngineAnswers, list[list[str]]]:
-    """The translations of texts, line by line, and the alternatives of each.
-
-    The n-th alternative of a text of several lines has the n-th translation of each line.
-    """
+    """The translations of texts, line by line; the n-th alternative has the n-th of each line."""
     if languages[0] == languages[1]:
         return EngineAnswers(list(texts), {}, set()), [[] for _ in texts]
-    model = model_of(service, *languages)
+    model = model_for(service, *languages)
     nbest = options.nbest
-    work = TranslateHandler(loaded(model, Translator), options)
-    lines = [
-        (number, line)
-        for number, text in enumerate(texts)
-        for line in unified(text).split("\n")
-        if has_letters(line)
-    ]
-    costs = [tokens_of(model.cost(line), options) for _, line in lines]
-    check_tokens(service, sum(costs), "q")
-    given = [(line, "") for _, line in lines]
+    work = TranslateHandler(loaded_system(model, Translator), options)
+    lines = [line for text in texts for line in unified(text).split("\n") if has_letters(line)]
+    costs = costs_of(service, model, lines, "q", options)
     if lines:
-        found = await submit(context, model, work, given, costs)
+        engine_answers = await submit(context, model, work, [(line, "") for line in lines], costs)
     else:
-        found = EngineAnswers([], {}, set())
-    translations = iter(found.answers)
+        engine_answers = EngineAnswers([], {}, set())
+    translations = iter(engine_answers.answers)
     written: list[list[str]] = []
     for text in texts:
         of_lines = [
@@ -197,45 +179,44 @@ async def _plain(
         ]
         written.append(list(dict.fromkeys("\n".join(each) for each in zip(*of_lines, strict=True))))
     best = [each[0] for each in written]
-    return replace(found, answers=best), [each[1:] for each in written]
+    return replace(engine_answers, answers=best), [each[1:] for each in written]
 
 
 def _ranked(best: Translation, count: int) -> list[str]:
     """The translations of a line, best first, the last one repeated where there are fewer."""
-    found = [best.text, *(each.text for each in best.alternatives)][:count]
-    return found + [found[-1]] * (count - len(found))
+    texts = [best.text, *(each.text for each in best.alternatives)][:count]
+    return texts + [texts[-1]] * (count - len(texts))
 
 
-async def _pages(
+async def _html_texts(
     context: RequestContext,
     service: Service,
     texts: Sequence[str],
     languages: tuple[str, str],
     options: DecodingOptions,
 ) -> EngineAnswers:
-    """The translations of texts with HTML in them; what has no letters stays as it is."""
+    """What has no letters stays as it is."""
     if languages[0] == languages[1]:
         return EngineAnswers(list(texts), {}, set())
-    model = model_of(service, *languages)
+    model = model_for(service, *languages)
     given = [text for text in texts if has_letters(text)]
-    costs = [tokens_of(model.cost(text), options) for text in given]
-    check_tokens(service, sum(costs), "q")
+    costs = costs_of(service, model, given, "q", options)
     if not given:
         return EngineAnswers(list(texts), {}, set())
-    work = TranslateHtmlHandler(loaded(model, Translator), options)
-    found = await submit(context, model, work, given, costs)
-    pages = iter(found.answers)
+    work = TranslateHtmlHandler(loaded_system(model, Translator), options)
+    engine_answers = await submit(context, model, work, given, costs)
+    pages = iter(engine_answers.answers)
     whole = [next(pages) if has_letters(text) else text for text in texts]
-    return replace(found, answers=whole)
+    return replace(engine_answers, answers=whole)
 
 
 def _detected(service: Service, texts: Sequence[str]) -> list[dict[str, object]]:
-    """The languages that the script of the texts fits, at most three."""
+    """At most three."""
     known = list(dict.fromkeys(model.languages[0] for model in service.translators()))
-    found = likely_languages(" ".join(texts), known)
-    if not found:
+    likely = likely_languages(" ".join(texts), known)
+    if not likely:
         return [{"confidence": 0.0, "language": "en" if "en" in known or not known else known[0]}]
-    return [{"confidence": round(share, 1), "language": code} for code, share in found[:3]]
+    return [{"confidence": round(share, 1), "language": code} for code, share in likely[:3]]
 
 
 async def detect(context: RequestContext) -> JSONResponse:
@@ -254,8 +235,8 @@ async def languages(context: RequestContext) -> JSONResponse:
         targets.setdefault(target, {target})
     return JSONResponse(
         [
-            {"code": code, "name": name_of(code), "targets": sorted(found)}
-            for code, found in sorted(targets.items())
+            {"code": code, "name": name_of(code), "targets": sorted(into)}
+            for code, into in sorted(targets.items())
         ]
     )
 
@@ -314,13 +295,13 @@ async def translate_file(context: RequestContext) -> JSONResponse:
         raise invalid("Invalid request: missing file parameter", "file")
     model = _model_into(service, fields)
     cost = 1 + len(file.content) // BYTES_OF_TOKEN
-    check_tokens(service, cost, "file")
+    check_token_count(service, cost, "file")
     options = options_in(service, fields)
-    work = TranslateFileHandler(loaded(model, Translator), options)
+    work = TranslateFileHandler(loaded_system(model, Translator), options)
     given = [(file.content, file.name)]
-    found = await submit(context, model, work, given, [cost])
-    known = service.downloads.keep(file.name, found.answers[0])
-    headers = {"Server-Timing": found.timing}
+    engine_answers = await submit(context, model, work, given, [cost])
+    known = service.downloads.keep(file.name, engine_answers.answers[0])
+    headers = {"Server-Timing": engine_answers.timing}
     body = {"translatedFileUrl": f"{context.base_url}download_file/{known}"}
     return JSONResponse(body, headers=headers)
 
@@ -331,7 +312,7 @@ def _model_into(service: Service, fields: Mapping[str, object]) -> ServedModel:
     if source == "auto":
         known = [each.languages[0] for each in service.translators() if each.languages[1] == target]
         source = known[0] if known else source
-    return model_of(service, source, target)
+    return model_for(service, source, target)
 
 
 async def download_file(context: RequestContext) -> Response:
@@ -345,7 +326,7 @@ async def download_file(context: RequestContext) -> Response:
     return Response(content, media_type="application/octet-stream", headers=headers)
 
 
-ROUTES = [
+LIBRETRANSLATE_ROUTES = [
     route(["POST"], "/translate", translate, LIBRETRANSLATE_TAG, {"translation"}),
     route(["POST"], "/translate_file", translate_file, LIBRETRANSLATE_TAG, {"translation"}),
     route(["GET"], "/download_file/{name}", download_file, LIBRETRANSLATE_TAG),

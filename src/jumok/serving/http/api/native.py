@@ -14,14 +14,14 @@ from jumok.decoding.options import FOR_CAPTIONS, FOR_TRANSLATION
 from jumok.serving.http.api.explaining import LAST, ExplainHandler, translation_facts
 from jumok.serving.http.api.submit import (
     EngineAnswers,
-    check_count,
-    check_tokens,
-    check_whole,
+    check_texts,
+    check_token_count,
+    costs_of,
+    decoding_cost,
     decoding_fields,
     decoding_of,
     given_options,
     submit,
-    tokens_of,
 )
 from jumok.serving.http.handlers import (
     CaptionHandler,
@@ -32,11 +32,10 @@ from jumok.serving.http.handlers import (
     ScoreTextsHandler,
     TranslateHandler,
 )
-from jumok.serving.http.middleware import RequestContext
-from jumok.serving.http.models import ServedModel, Service, loaded
+from jumok.serving.http.models import ServedModel, Service, loaded_system
 from jumok.serving.http.queue import Handler
 from jumok.serving.http.refusals import invalid
-from jumok.serving.http.routing import route
+from jumok.serving.http.requests import RequestContext, route
 from jumok.systems.base import Facts
 from jumok.systems.translation.sentences import language_code
 from jumok.systems.translation.translator import Translator
@@ -47,7 +46,7 @@ IMAGE_TOKENS = 64
 
 Texts = str | list[str]
 Milliseconds = Annotated[float | None, Field(gt=0, allow_inf_nan=False)]
-Wanted = Literal["tokens", "alignment", "confidence", "attention", "alternatives"]
+ReturnedPart = Literal["tokens", "alignment", "confidence", "attention", "alternatives"]
 
 
 class ModelRequest(BaseModel):
@@ -77,15 +76,17 @@ class AttentionChoice(BaseModel):
     head: Annotated[int | Literal["mean"], Field()] = "mean"
 
 
-Translated: Any = create_model(
-    "Translated", __base__=ModelRequest, **decoding_fields(FOR_TRANSLATION, "nbest")
+TranslateFields: Any = create_model(
+    "TranslateFields", __base__=ModelRequest, **decoding_fields(FOR_TRANSLATION, "nbest")
 )
-Captioned: Any = create_model(
-    "Captioned", __base__=ModelRequest, **decoding_fields(FOR_CAPTIONS, "nbest", "coverage_penalty")
+CaptionFields: Any = create_model(
+    "CaptionFields",
+    __base__=ModelRequest,
+    **decoding_fields(FOR_CAPTIONS, "nbest", "coverage_penalty"),
 )
 
 
-class TranslateRequest(Translated):
+class TranslateRequest(TranslateFields):
     """Texts to translate; each counts as one line."""
 
     text: Texts
@@ -94,7 +95,7 @@ class TranslateRequest(Translated):
     alternatives: Annotated[int, Field(ge=0)] = 0
     prefix: str | None = None
     attention: AttentionChoice = AttentionChoice()
-    return_: Annotated[list[Wanted], Field(alias="return", default_factory=list)]
+    return_: Annotated[list[ReturnedPart], Field(alias="return", default_factory=list)]
 
 
 class ScoreRequest(ModelRequest):
@@ -119,7 +120,7 @@ class FillRequest(ModelRequest):
     top: Annotated[int, Field(ge=1, le=100)] = 5
 
 
-class CaptionRequest(Captioned):
+class CaptionRequest(CaptionFields):
     """Images as base64 of their files."""
 
     image: Texts
@@ -129,8 +130,7 @@ class CaptionRequest(Captioned):
 
 def _text_list(service: Service, texts: Texts, name: str) -> list[str]:
     listed = [texts] if isinstance(texts, str) else texts
-    check_count(service, len(listed), name)
-    check_whole(listed, name)
+    check_texts(service, listed, name)
     return listed
 
 
@@ -143,11 +143,7 @@ async def _answer(
     costs: Sequence[int],
     facts: Callable[[int, Any], Facts],
 ) -> JSONResponse:
-    """The response with what `facts` tells of each answer, given its number.
-
-    Args:
-        costs: tokens of each input, estimated.
-    """
+    """The response with the `facts` of each answer, from its number and the answer."""
     engine_answers = await submit(context, model, handler, inputs, costs, asked.deadline_ms)
     body = {
         "model": model.id,
@@ -158,15 +154,8 @@ async def _answer(
     return JSONResponse(body, headers={"Server-Timing": engine_answers.timing})
 
 
-def _costs(service: Service, model: ServedModel, texts: Sequence[str]) -> list[int]:
-    """The tokens of each text, estimated; RequestRefused: they are too many."""
-    costs = list(map(model.cost, texts))
-    check_tokens(service, sum(costs), "text")
-    return costs
-
-
 def _engine(model: ServedModel, engine_answers: EngineAnswers) -> Facts:
-    """What computed the answers: torch where the native engine does not do what was asked."""
+    """Torch where the native engine does not do what was asked."""
     name, precision = model.computes, model.precision
     if "torch" in engine_answers.engines and name == "native":
         name = " and ".join(sorted(engine_answers.engines))
@@ -179,15 +168,16 @@ async def translate(context: RequestContext, asked: TranslateRequest) -> JSONRes
     service = context.service
     texts = _text_list(service, asked.text, "text")
     model = _translator(service, asked)
-    system = loaded(model, Translator)
+    system = loaded_system(model, Translator)
     options = decoding_of(service, given_options(asked), FOR_TRANSLATION, asked.alternatives)
     wanted = frozenset(asked.return_) | ({"alternatives"} if asked.alternatives else set())
     setting = _setting(asked.attention) if "attention" in wanted else None
-    handler = ExplainHandler(TranslateHandler(system, options, "alignment" in wanted), setting)
-    costs = [tokens_of(model.cost(text), options) for text in texts]
-    check_tokens(service, sum(costs), "text")
+    translating = TranslateHandler(system, options, "alignment" in wanted)
+    explains = bool(wanted & {"alignment", "attention"})
+    handler = ExplainHandler(translating, setting) if explains else translating
+    costs = costs_of(service, model, texts, "text", options)
     prefix = asked.prefix or ""
-    check_whole([prefix], "prefix")
+    check_texts(service, [prefix], "prefix")
 
     def facts(number: int, answer: Any) -> Facts:
         return translation_facts(texts[number], answer, wanted)
@@ -197,7 +187,6 @@ async def translate(context: RequestContext, asked: TranslateRequest) -> JSONRes
 
 
 def _translator(service: Service, asked: TranslateRequest) -> ServedModel:
-    """The model that the request names, or that of its languages."""
     if asked.from_ is None and asked.to is None:
         return service.able(asked.model, [Translator], "translate")
     wanted = [None if code is None else language_code(code) for code in (asked.from_, asked.to)]
@@ -226,8 +215,8 @@ async def score(context: RequestContext, asked: ScoreRequest) -> JSONResponse:
     model = service.able(asked.model, [Translator], "score translations")
     pairs = list(zip(texts, targets, strict=True))
     costs = [model.cost(source) + model.cost(target) for source, target in pairs]
-    check_tokens(service, sum(costs), "text")
-    handler = ScorePairsHandler(loaded(model, Translator))
+    check_token_count(service, sum(costs), "text")
+    handler = ScorePairsHandler(loaded_system(model, Translator))
 
     def facts(_: int, answer: Any) -> Facts:
         return {
@@ -246,8 +235,8 @@ async def _score_texts(
 
     service = context.service
     model = service.able(asked.model, [LanguageModel], "score texts without targets")
-    costs = _costs(service, model, texts)
-    handler = ScoreTextsHandler(loaded(model, LanguageModel))
+    costs = costs_of(service, model, texts, "text")
+    handler = ScoreTextsHandler(loaded_system(model, LanguageModel))
 
     def facts(_: int, answer: Any) -> Facts:
         return {
@@ -272,15 +261,15 @@ async def classify(context: RequestContext, asked: ClassifyRequest) -> JSONRespo
         from jumok.systems.text_classifier import TextClassification
 
         model = service.able(asked.model, [TextClassification], "classify texts")
-        costs = _costs(service, model, texts)
-        handler = ClassifyTextsHandler(loaded(model, TextClassification))
+        costs = costs_of(service, model, texts, "text")
+        handler = ClassifyTextsHandler(loaded_system(model, TextClassification))
     else:
         inputs = _images(service, asked.image or [])
         from jumok.systems.image_classifier import ImageClassification
 
         model = service.able(asked.model, [ImageClassification], "classify images")
         costs = [IMAGE_TOKENS] * len(inputs)
-        handler = ClassifyImagesHandler(loaded(model, ImageClassification))
+        handler = ClassifyImagesHandler(loaded_system(model, ImageClassification))
 
     def facts(_: int, answer: Any) -> Facts:
         top: Facts = answer.facts(asked.top)
@@ -313,8 +302,8 @@ async def fill(context: RequestContext, asked: FillRequest) -> JSONResponse:
     from jumok.systems.masked_model import MaskedModel
 
     model = service.able(asked.model, [MaskedModel], "fill gaps")
-    costs = _costs(service, model, texts)
-    handler = FillHandler(loaded(model, MaskedModel), asked.top)
+    costs = costs_of(service, model, texts, "text")
+    handler = FillHandler(loaded_system(model, MaskedModel), asked.top)
     return await _answer(context, asked, model, handler, texts, costs, _own_facts)
 
 
@@ -326,8 +315,8 @@ async def caption(context: RequestContext, asked: CaptionRequest) -> JSONRespons
 
     model = service.able(asked.model, [Captioner], "caption images")
     options = decoding_of(service, given_options(asked), FOR_CAPTIONS, asked.alternatives)
-    handler = CaptionHandler(loaded(model, Captioner), options, asked.looks)
-    costs = [tokens_of(IMAGE_TOKENS, options)] * len(images)
+    handler = CaptionHandler(loaded_system(model, Captioner), options, asked.looks)
+    costs = [decoding_cost(IMAGE_TOKENS, options)] * len(images)
     return await _answer(context, asked, model, handler, images, costs, _own_facts)
 
 
@@ -336,7 +325,7 @@ async def card(context: RequestContext) -> JSONResponse:
     return JSONResponse(context.service.named(context.path_params["id"]).card())
 
 
-ROUTES = [
+NATIVE_ROUTES = [
     route(["POST"], "/v1/translate", translate, NATIVE_TAG, {"translation"}),
     route(["POST"], "/v1/score", score, NATIVE_TAG, {"translation", "language-model"}),
     route(

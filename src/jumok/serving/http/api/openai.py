@@ -21,8 +21,9 @@ from jumok.decoding.options import (
 from jumok.options import options_of
 from jumok.serving.http.api.submit import (
     check_count,
-    check_tokens,
-    check_whole,
+    check_texts,
+    check_token_count,
+    costs_of,
     deadline_of,
     decoding_fields,
     decoding_of,
@@ -31,10 +32,9 @@ from jumok.serving.http.api.submit import (
 )
 from jumok.serving.http.api.writing import TextsInWriting, collected
 from jumok.serving.http.handlers import Continuation, EmbedHandler
-from jumok.serving.http.middleware import RequestContext
-from jumok.serving.http.models import ServedModel, Service, loaded
+from jumok.serving.http.models import ServedModel, Service, loaded_system
 from jumok.serving.http.refusals import RequestRefused, invalid, openai_error
-from jumok.serving.http.routing import route
+from jumok.serving.http.requests import RequestContext, route
 from jumok.systems.base import Facts, System
 from jumok.systems.embedding import Embedder, SourceReader
 
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
 
 OPENAI_TAG = "OpenAI"
 
-Number = Annotated[float, Field(allow_inf_nan=False)]
-Prompt = str | list[str] | list[int] | list[list[int]]
+FiniteNumber = Annotated[float, Field(allow_inf_nan=False)]
+PromptInput = str | list[str] | list[int] | list[list[int]]
 MOST_STOPS = 4
 MOST_LOGPROBS = 5
 SMALLEST_LOGPROB = -9999.0
@@ -69,7 +69,7 @@ class CompletionRequest(Decoded):
     """A request for completions; fields that jumok does not know are refused, not ignored."""
 
     model: str | None = None
-    prompt: Prompt = ""
+    prompt: PromptInput = ""
     max_tokens: Annotated[int | None, Field(ge=1)] = 16
     n: Annotated[int | None, Field(ge=1)] = 1
     best_of: int | None = None
@@ -77,7 +77,7 @@ class CompletionRequest(Decoded):
     stream: bool | None = False
     stream_options: StreamOptions | None = None
     echo: bool | None = False
-    temperature: Annotated[Number | None, Field(ge=0, le=100)] = 1.0
+    temperature: Annotated[FiniteNumber | None, Field(ge=0, le=100)] = 1.0
     seed: int | None = None
     logprobs: Annotated[int | None, Field(ge=0, le=MOST_LOGPROBS)] = None
     logit_bias: dict[str, float] | None = None
@@ -91,7 +91,7 @@ class EmbeddingRequest(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     model: str | None = None
-    input: Prompt
+    input: PromptInput
     encoding_format: str | None = "float"
     dimensions: int | None = None
     user: str | None = None
@@ -99,8 +99,8 @@ class EmbeddingRequest(BaseModel):
 
 async def models(context: RequestContext) -> JSONResponse:
     """The models of this server."""
-    found = context.service.models.values()
-    return JSONResponse({"object": "list", "data": [_model_facts(model) for model in found]})
+    served = context.service.models.values()
+    return JSONResponse({"object": "list", "data": [_model_facts(model) for model in served]})
 
 
 async def model(context: RequestContext) -> JSONResponse:
@@ -127,7 +127,7 @@ async def completions(context: RequestContext, asked: CompletionRequest) -> Resp
     from jumok.systems.language_model import LanguageModel
 
     model = service.able(asked.model, [LanguageModel], "complete prompts")
-    system = loaded(model, LanguageModel)
+    system = loaded_system(model, LanguageModel)
     _check_supported(asked)
     prompts = _prompts(service, system, asked.prompt, "prompt")
     count, most = asked.n or 1, service.settings.limits.alternatives
@@ -137,15 +137,15 @@ async def completions(context: RequestContext, asked: CompletionRequest) -> Resp
     check_count(service, len(prompts) * count, "prompt")
     texts = _continuations(service, system, asked, prompts)
     costs = [model.cost(each.prompt) + each.max_tokens for each in texts]
-    check_tokens(service, sum(costs), "max_tokens")
+    check_token_count(service, sum(costs), "max_tokens")
     writing = TextsInWriting(context, model, texts, costs, deadline_of(context))
     reply = _Reply(model, asked, texts)
     if asked.stream:
         events = reply.events(context, writing)
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
         return StreamingResponse(events, media_type="text/event-stream", headers=headers)
-    found = await collected(context, writing)
-    return JSONResponse(reply.whole(found), headers={"Server-Timing": writing.timing})
+    texts_written = await collected(context, writing)
+    return JSONResponse(reply.whole(texts_written), headers={"Server-Timing": writing.timing})
 
 
 def _check_supported(asked: CompletionRequest) -> None:
@@ -164,7 +164,7 @@ def _check_supported(asked: CompletionRequest) -> None:
         raise invalid(f"stop has at most {MOST_STOPS} texts.", "stop")
 
 
-def _prompts(service: Service, system: "LanguageModel", given: Prompt, name: str) -> list[str]:
+def _prompts(service: Service, system: "LanguageModel", given: PromptInput, name: str) -> list[str]:
     """The prompts as texts; ids of tokens are decoded."""
     texts: list[str] = []
     if isinstance(given, str):
@@ -172,8 +172,7 @@ def _prompts(service: Service, system: "LanguageModel", given: Prompt, name: str
     else:
         rows = [given] if given and isinstance(given[0], int) else given
         texts = [each if isinstance(each, str) else _decoded(system, each, name) for each in rows]
-    check_count(service, len(texts), name)
-    check_whole(texts, name)
+    check_texts(service, texts, name)
     return texts
 
 
@@ -255,13 +254,13 @@ class _Reply:
     ) -> Facts:
         return {"index": number, "text": text, "logprobs": logprobs, "finish_reason": ended}
 
-    def whole(self, found: Sequence[str]) -> Facts:
+    def whole(self, texts: Sequence[str]) -> Facts:
         echoed = [text.prompt if self.asked.echo else "" for text in self.texts]
         choices = [
             self.choice(
                 number, echoed[number] + written, text.ended, self._tokens[number].of(written)
             )
-            for number, (text, written) in enumerate(zip(self.texts, found, strict=True))
+            for number, (text, written) in enumerate(zip(self.texts, texts, strict=True))
         ]
         return self.body(choices) | {"usage": self.usage()}
 
@@ -332,38 +331,36 @@ async def embeddings(context: RequestContext, asked: EmbeddingRequest) -> JSONRe
     texts = [each for each in given if isinstance(each, str)]
     if len(texts) != len(given):
         raise invalid("input is a text or an array of texts, not ids of tokens.", "input")
-    check_count(service, len(texts), "input")
-    check_whole(texts, "input")
+    check_texts(service, texts, "input")
     from jumok.systems.masked_model import MaskedModel
 
     model = service.able(asked.model, [SourceReader, MaskedModel], "embed texts")
-    system = loaded(model, System)
+    system = loaded_system(model, System)
     assert isinstance(system, Embedder)
-    costs = list(map(model.cost, texts))
-    check_tokens(service, sum(costs), "input")
-    found = await submit(context, model, EmbedHandler(system), texts, costs)
-    width = len(found.answers[0])
+    costs = costs_of(service, model, texts, "input")
+    engine_answers = await submit(context, model, EmbedHandler(system), texts, costs)
+    width = len(engine_answers.answers[0])
     if asked.dimensions not in (None, width):
         text = f"The vectors of this model have {width} dimensions; others are not supported."
         raise invalid(text, "dimensions")
     data = [
-        {"object": "embedding", "index": number, "embedding": _encoded(vector, asked)}
-        for number, vector in enumerate(found.answers)
+        {"object": "embedding", "index": number, "embedding": _vector_json(vector, asked)}
+        for number, vector in enumerate(engine_answers.answers)
     ]
     tokens = sum(costs)
     body = {"object": "list", "data": data, "model": model.id}
     usage = {"prompt_tokens": tokens, "total_tokens": tokens}
-    return JSONResponse(body | {"usage": usage}, headers={"Server-Timing": found.timing})
+    return JSONResponse(body | {"usage": usage}, headers={"Server-Timing": engine_answers.timing})
 
 
-def _encoded(vector: list[float], asked: EmbeddingRequest) -> list[float] | str:
+def _vector_json(vector: list[float], asked: EmbeddingRequest) -> list[float] | str:
     """The numbers, or as base64 of little-endian float32, which OpenAI's client asks for."""
     if asked.encoding_format != "base64":
         return vector
     return base64.b64encode(struct.pack(f"<{len(vector)}f", *vector)).decode("ascii")
 
 
-ROUTES = [
+OPENAI_ROUTES = [
     route(["GET"], "/v1/models", models, OPENAI_TAG),
     route(["GET"], "/v1/models/{id}", model, OPENAI_TAG),
     route(["POST"], "/v1/chat/completions", chat, OPENAI_TAG),

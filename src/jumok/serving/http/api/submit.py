@@ -12,21 +12,21 @@ from pydantic import BaseModel, Field
 from jumok.decoding.options import DecodingOptions
 from jumok.options import options_of
 from jumok.serving.clients import ClientDisconnected
-from jumok.serving.http.middleware import RequestContext
 from jumok.serving.http.models import ServedModel, Service
-from jumok.serving.http.queue import Handler, Job, deadline_passed, timing_of
+from jumok.serving.http.queue import Handler, Job, deadline_passed
 from jumok.serving.http.refusals import RequestRefused, invalid
+from jumok.serving.http.requests import RequestContext
 
 DEADLINE = "x-request-deadline"
+DECODING = options_of(DecodingOptions)
 
 
 @dataclass(frozen=True)
 class EngineAnswers:
-    """The engine's answers.
-
+    """
     Attributes:
-        seconds: in the queue; of that part of the computation that reads sources, "encode", and
-            that writes texts, "decode", where a model does both; and of all of it, "compute".
+        seconds: in the "queue", of the whole computation, "compute", and of its parts "encode" and
+            "decode" where a model has both.
         engines: what searched for texts, "native" or "torch".
     """
 
@@ -36,18 +36,23 @@ class EngineAnswers:
 
     @property
     def timing(self) -> str:
-        """The value of the header Server-Timing, in milliseconds."""
+        """The header Server-Timing."""
         return timing_of(self.seconds)
 
 
-def _engine_answers(job: Job, found: list[Any]) -> EngineAnswers:
+def timing_of(seconds: Mapping[str, float]) -> str:
+    """The value of the header Server-Timing, in milliseconds."""
+    return ", ".join(f"{name};dur={each * 1e3:.2f}" for name, each in seconds.items())
+
+
+def _engine_answers(job: Job, answers: list[Any]) -> EngineAnswers:
     started, ended = job.started or job.arrived, job.ended or time.monotonic()
     seconds = {"queue": started - job.arrived}
     for spent in job.spent:
         for part, each in spent.seconds.items():
             seconds[part] = seconds.get(part, 0.0) + each
     engines = set[str]().union(*(spent.engines for spent in job.spent))
-    return EngineAnswers(found, seconds | {"compute": ended - started}, engines)
+    return EngineAnswers(answers, seconds | {"compute": ended - started}, engines)
 
 
 def deadline_of(context: RequestContext, milliseconds: float | None = None) -> float:
@@ -70,12 +75,24 @@ def deadline_of(context: RequestContext, milliseconds: float | None = None) -> f
     return context.arrived + min(given)
 
 
-def check_count(service: Service, count: int, name: str) -> None:
-    """Checks the number of texts of a request.
+def check_texts(service: Service, texts: Sequence[str], name: str) -> None:
+    """Checks the number of a request's texts, and that they are valid Unicode.
 
     Raises:
-        RequestRefused: there is none, or too many.
+        RequestRefused: there is none, there are too many, or one has half a character in it (an
+            unpaired surrogate).
     """
+    check_count(service, len(texts), name)
+    for text in texts:
+        if not text.isascii():
+            try:
+                text.encode()
+            except UnicodeEncodeError:
+                raise invalid(f"{name} is not valid Unicode.", name) from None
+
+
+def check_count(service: Service, count: int, name: str) -> None:
+    """Raises RequestRefused: there is no text, or there are too many."""
     most = service.settings.limits.texts
     if not count:
         raise invalid(f"{name} is empty.", name)
@@ -84,30 +101,31 @@ def check_count(service: Service, count: int, name: str) -> None:
         raise RequestRefused(400, "too_many_texts", text, parameter=name)
 
 
-def check_tokens(service: Service, tokens: int, name: str) -> None:
-    """Checks the estimated number of tokens of a request.
-
-    Raises:
-        RequestRefused: there are too many.
-    """
+def check_token_count(service: Service, tokens: int, name: str) -> None:
+    """Raises RequestRefused: the estimated tokens of a request are too many."""
     most = service.settings.limits.tokens
     if tokens > most:
         text = f"A request has at most {most} tokens, and this one has about {tokens}."
         raise RequestRefused(400, "too_many_tokens", text, parameter=name)
 
 
-def check_whole(texts: Sequence[str], name: str) -> None:
-    """Checks that texts are valid Unicode.
+def costs_of(
+    service: Service,
+    model: ServedModel,
+    texts: Sequence[str],
+    name: str,
+    options: DecodingOptions | None = None,
+) -> list[int]:
+    """The tokens of each text, estimated; with options of decoding those that are computed.
 
     Raises:
-        RequestRefused: one has half a character in it (an unpaired surrogate).
+        RequestRefused: there are too many.
     """
-    for text in texts:
-        if not text.isascii():
-            try:
-                text.encode()
-            except UnicodeEncodeError:
-                raise invalid(f"{name} is not valid Unicode.", name) from None
+    costs = [model.cost(text) for text in texts]
+    if options is not None:
+        costs = [decoding_cost(each, options) for each in costs]
+    check_token_count(service, sum(costs), name)
+    return costs
 
 
 async def submit(
@@ -159,7 +177,7 @@ async def submit(
 
 
 def log_texts(context: RequestContext, inputs: Sequence[object]) -> None:
-    """Keeps the texts of a request for the log, if it is to have them; never images."""
+    """Keeps texts for the log, if it is to have them; never images."""
     if context.service.settings.log_texts:
         context.texts = [each for each in inputs if isinstance(each, str | tuple)]
 
@@ -189,7 +207,7 @@ def decoding_fields(defaults: DecodingOptions, *without: str) -> dict[str, Any]:
                 le=known.option.maximum,
             ),
         )
-        for name, known in options_of(DecodingOptions).items()
+        for name, known in DECODING.items()
         if name not in without
     }
 
@@ -198,7 +216,7 @@ def given_options(asked: BaseModel) -> dict[str, Any]:
     """The options that a request names; null is as if one were left out, unless it is a value."""
     given = {
         name: (getattr(asked, name), known.optional)
-        for name, known in options_of(DecodingOptions).items()
+        for name, known in DECODING.items()
         if name in asked.model_fields_set
     }
     return {name: value for name, (value, null) in given.items() if null or value is not None}
@@ -233,6 +251,6 @@ def decoding_of(
     return options
 
 
-def tokens_of(cost: int, options: DecodingOptions) -> int:
-    """The tokens of a text that are computed, from those of its source."""
+def decoding_cost(cost: int, options: DecodingOptions) -> int:
+    """The tokens that are computed, from those of the source."""
     return max(cost, options.minimum_length) * options.nbest

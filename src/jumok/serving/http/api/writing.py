@@ -5,12 +5,12 @@ import time
 from collections.abc import AsyncIterator, Callable, Sequence
 
 from jumok.serving.clients import ClientDisconnected
-from jumok.serving.http.api.submit import disconnected, log_texts
+from jumok.serving.http.api.submit import disconnected, log_texts, timing_of
 from jumok.serving.http.handlers import Continuation
-from jumok.serving.http.middleware import RequestContext
 from jumok.serving.http.models import ServedModel
-from jumok.serving.http.queue import OVER, WritingJob, deadline_passed, timing_of
+from jumok.serving.http.queue import OVER, WritingJob, deadline_passed
 from jumok.serving.http.refusals import RequestRefused
+from jumok.serving.http.requests import RequestContext
 
 
 class TextsInWriting:
@@ -48,8 +48,8 @@ class TextsInWriting:
 
     @property
     def timing(self) -> str:
-        """The value of the header Server-Timing, once all texts are written: until the first of
-        them was begun, until it had a token, and until all had ended."""
+        """The header Server-Timing: until the first text was begun, until it had a token, and until
+        all had ended."""
         jobs = self._jobs
         started = min(job.started or job.arrived for job in jobs)
         begun = min(job.begun or started for job in jobs)
@@ -64,7 +64,7 @@ class TextsInWriting:
         )
 
     def drop(self) -> None:
-        """Takes the texts out of the queue; one that is being written ends at its next token."""
+        """Takes the texts out of the queue."""
         for job in self._jobs:
             self._model.engine.queue.drop(job)
 
@@ -100,12 +100,7 @@ class TextsInWriting:
 
 
 async def collected(context: RequestContext, writing: TextsInWriting) -> list[str]:
-    """The whole texts.
-
-    Raises:
-        RequestRefused: the deadline has passed, or the model failed.
-        ClientDisconnected: the client has closed the connection.
-    """
+    """The whole texts; raises what `parts` does, or ClientDisconnected."""
     parts_of_text: list[list[str]] = [[] for _ in writing.texts]
 
     async def collect() -> None:

@@ -1,26 +1,26 @@
-"""The request context, and the middleware of every request."""
+"""A request from its arrival to its endpoint: its context, the middleware, and the routes."""
 
 import asyncio
+import json
 import re
 import time
-from collections.abc import Collection
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from inspect import signature
 from secrets import token_hex
+from typing import get_type_hints
 
+from pydantic import BaseModel, ValidationError
 from starlette.datastructures import Headers
 from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from jumok.serving.clients import ClientDisconnected
-from jumok.serving.http.access import (
-    Allowance,
-    bearer,
-    check_host,
-    check_key,
-    check_origin,
-)
+from jumok.serving.http.access import Allowance, check_host, check_key, check_origin
 from jumok.serving.http.models import Service
 from jumok.serving.http.monitoring import fault_of, log
-from jumok.serving.http.refusals import RequestRefused, api_of, refusal_of, response_to
+from jumok.serving.http.refusals import RequestRefused, invalid, refusal_of, response_to
 
 CONTEXT = "jumok"
 """The key of a request's context in its scope."""
@@ -30,6 +30,9 @@ HUNG_UP = 499  # nginx's number for it; it is not sent, only counted
 CLOSE = (b"connection", b"close")
 UNBOUND = ("/metrics", "/openapi.json")
 """Paths of no API."""
+
+Endpoint = Callable[..., Awaitable[Response]]
+"""It is called with the context of a request, and if it names one, with a model of the body."""
 
 
 class RequestContext(Request):
@@ -41,7 +44,7 @@ class RequestContext(Request):
         route: the path of its route; "": none is known yet.
         allowance: what its client may still send.
         content: its body, once it is read.
-        texts: for the log; with `ServeSettings.log_texts` alone.
+        texts: for the log.
         status: of the answer; 0: none was sent.
         error: what went wrong, for the log.
         is_admitted: whether a handler has it.
@@ -58,11 +61,16 @@ class RequestContext(Request):
         self.texts: list[object] = []
         self.status, self.error, self.is_admitted = 0, "", False
 
+    @property
+    def bearer(self) -> str | None:
+        """The key in the header Authorization."""
+        kind, _, key = self.headers.get("authorization", "").partition(" ")
+        return key.strip() or None if kind.lower() == "bearer" else None
+
     def authorize(self, key: str | None, missing: int) -> None:
-        """Checks the key of the request, and counts it where requests a minute are limited.
+        """Checks the client's key, and counts the request where their rate is limited.
 
         Args:
-            key: what the client gave; None: nothing.
             missing: the status for a request without a key.
 
         Raises:
@@ -75,7 +83,7 @@ class RequestContext(Request):
             self.allowance = self.service.rates.take(client)
 
     async def read(self) -> None:
-        """Reads the body, within the limits of size and time.
+        """Reads the body.
 
         Raises:
             RequestRefused: it is too large, or too slow.
@@ -84,7 +92,7 @@ class RequestContext(Request):
         limits = self.service.settings.limits
         length = self.headers.get("content-length", "0")
         if length.isdecimal() and int(length) > limits.body:
-            raise _too_large(limits.body, int(length))
+            raise _body_too_large(limits.body, int(length))
         parts, size = [], 0
         try:
             async with asyncio.timeout(limits.body_seconds):
@@ -95,7 +103,7 @@ class RequestContext(Request):
                     parts.append(message.get("body", b""))
                     size += len(parts[-1])
                     if size > limits.body:
-                        raise _too_large(limits.body, size)
+                        raise _body_too_large(limits.body, size)
                     if not message.get("more_body", False):
                         self.content = b"".join(parts)
                         return
@@ -133,7 +141,6 @@ class RequestMiddleware:
         self._open = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """An application of ASGI."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -160,7 +167,7 @@ class RequestMiddleware:
             context.finish(context.route or (path if path in self._paths else "other"))
 
     def _check(self, context: RequestContext) -> None:
-        """Raises RequestRefused: it is not to be answered, whatever its body says."""
+        """Raises RequestRefused: it is not answered, whatever its body says."""
         service, path = self._service, context.scope["path"]
         if path.startswith("/health"):
             return
@@ -174,7 +181,7 @@ class RequestMiddleware:
             text = f"{most} requests are being answered, and that is the limit."
             raise RequestRefused(429, "too_many_requests", text, retry_after=1)
         if path in UNBOUND or (path != "/" and api_of(path) != "libretranslate"):
-            context.authorize(bearer(context.headers.get("authorization")), missing=401)
+            context.authorize(context.bearer, missing=401)
 
     async def _refuse(self, context: RequestContext, error: Exception, send: Send) -> None:
         refused = refusal_of(error, context.method)
@@ -183,12 +190,11 @@ class RequestMiddleware:
         if isinstance(error, RequestRefused) and not context.is_admitted:
             self._service.metrics.rejected.labels(refused.code).inc()
         if context.status == 0:
-            response = response_to(refused, context.scope["path"], context.id)
+            response = response_to(refused, api_of(context.scope["path"]), context.id)
             await response(context.scope, context.receive, send)
 
 
 def _headers(context: RequestContext) -> list[tuple[bytes, bytes]]:
-    """What every answer has."""
     headers = [(b"x-request-id", context.id.encode()), (b"x-content-type-options", b"nosniff")]
     if context.allowance is not None:
         headers += Headers(context.allowance.headers).raw
@@ -197,6 +203,91 @@ def _headers(context: RequestContext) -> list[tuple[bytes, bytes]]:
     return headers
 
 
-def _too_large(most: int, size: int) -> RequestRefused:
+def _body_too_large(most: int, size: int) -> RequestRefused:
     text = f"A request has at most {most} bytes, and this one has {size} or more."
     return RequestRefused(413, "body_too_large", text)
+
+
+def api_of(path: str) -> str:
+    """The API of a path: "openai", "native" or "libretranslate"."""
+    openai = ("/v1/completions", "/v1/chat/", "/v1/embeddings", "/v1/models")
+    if path.startswith(openai) and not path.endswith("/card"):
+        return "openai"
+    return "native" if path.startswith("/v1/") else "libretranslate"
+
+
+class Operation:
+    """The ASGI application of one route.
+
+    Args:
+        tasks: of the models that may answer; where the queues of all of them are full, a request is
+            refused before its body is read.
+
+    Attributes:
+        model: of the body, which is JSON; None: the endpoint reads the body itself.
+    """
+
+    def __init__(self, path: str, endpoint: Endpoint, tasks: frozenset[str], tag: str) -> None:
+        self.path, self.endpoint, self.tasks, self.tag = path, endpoint, tasks, tag
+        hints = get_type_hints(endpoint)
+        kinds = [hints[name] for name in signature(endpoint).parameters]
+        self.model: type[BaseModel] | None = next(
+            (kind for kind in kinds if issubclass(kind, BaseModel)), None
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        context: RequestContext = scope[CONTEXT]
+        context.route = self.path
+        refused = context.service.overload(self.tasks)
+        if refused is not None:
+            raise refused
+        await context.read()
+        context.is_admitted = True
+        if self.model is None:
+            response = await self.endpoint(context)
+        else:
+            response = await self.endpoint(context, parsed(self.model, context))
+        await response(scope, receive, send)
+
+
+def route(
+    methods: Sequence[str],
+    path: str,
+    endpoint: Endpoint,
+    tag: str,
+    tasks: Collection[str] = (),
+    described: bool = True,
+) -> Route:
+    """A route of the server.
+
+    Args:
+        tasks: see `Operation`.
+        described: whether /openapi.json has it.
+    """
+    operation = Operation(path, endpoint, frozenset(tasks), tag)
+    return Route(path, operation, methods=methods, include_in_schema=described)
+
+
+def parsed(model: type[BaseModel], context: RequestContext) -> BaseModel:
+    """The body of a request.
+
+    Raises:
+        RequestRefused: it is no JSON, or a field is wrong: the first of them is named, and what the
+            client sent is not repeated.
+    """
+    media = context.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media != "application/json":
+        text = "The body must be JSON, with Content-Type: application/json."
+        raise RequestRefused(415, "unsupported_media_type", text)
+    try:
+        return model.model_validate(json.loads(context.content))
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    except (ValueError, RecursionError):
+        raise invalid("The body is not JSON.") from None
+    name = ".".join(map(str, first["loc"]))
+    if not name.isprintable() or len(name) > 60:
+        name = name[:57].encode("ascii", "replace").decode() + "..."
+    if first["type"] == "extra_forbidden":
+        raise invalid(f"The field {name} is not known.", name)
+    raise invalid(f"{name or 'The body'}: {first['msg']}.", name or None)
