@@ -8,7 +8,7 @@ from jumok.planning.advice import rounded_up, warnings_of
 from jumok.planning.cards import CARDS, card_named
 from jumok.planning.network import Cluster, exchange, seconds_of
 from jumok.planning.plan import Assumptions, Plan, numbers_of, plan, usual_lengths, vocabulary_of
-from jumok.planning.products import Lengths
+from jumok.planning.products import TextLengths
 from tests.planning.models import recipe
 
 BASE = {
@@ -28,7 +28,7 @@ def base(**training: object) -> Config:
 
 
 def assumed(**more: object) -> Assumptions:
-    return Assumptions(share=0.35, lengths=Lengths(25, 25), vocabulary=32_000, **more)
+    return Assumptions(share=0.35, lengths=TextLengths(25, 25), vocabulary=32_000, **more)
 
 
 def on(cards: int, config: Config | None = None, name: str = "h100", **more: object) -> Plan:
@@ -57,7 +57,7 @@ def test_sums_in_float32_take_longer(cards, busy):
 
 
 def test_base_model_has_the_published_size_and_flop():
-    model = numbers_of(base(), 32_000, Lengths(25, 25))
+    model = numbers_of(base(), 32_000, TextLengths(25, 25))
     by_hand = 32_000 * 512 + 6 * (4 * 512**2 + 2 * 512 * 2048) + 6 * (8 * 512**2 + 2 * 512 * 2048)
     assert model.parameters == by_hand
     attended = 18 * 4 * 25 * 512  # scores and sums of 18 attentions
@@ -131,7 +131,7 @@ def test_loss_by_hand():
 def test_experts_take_memory_by_their_number_and_time_by_their_use():
     model = {"experts": 8, "experts_used": 2}
     config = recipe(BASE | model, tokenizer={"size": 32_000})
-    found, usual = (numbers_of(each, 32_000, Lengths(25, 25)) for each in (config, base()))
+    found, usual = (numbers_of(each, 32_000, TextLengths(25, 25)) for each in (config, base()))
     one, router = 2 * 512 * 2048, 8 * 512
     assert found.parameters == usual.parameters + 12 * (7 * one + router)
     assert found.flop == usual.flop + 12 * 6 * (one + router)
@@ -151,7 +151,7 @@ def test_micro_batch_that_is_named_fits():
 
 def facts(config: Config, name: str = "h100", cards: int = 1) -> tuple:
     cluster = Cluster(card_named(name), max(1, cards // 8), min(8, cards))
-    model = numbers_of(config, 32_000, Lengths(25, 25))
+    model = numbers_of(config, 32_000, TextLengths(25, 25))
     return model, cluster, plan(config, cluster, assumed())
 
 
@@ -194,7 +194,7 @@ def test_batch_that_is_named_keeps_the_cards_busy():
 def test_rules(config, card, cards, rule, text):
     if cards == 12:
         cluster = Cluster(card_named(card), 3, 4)
-        model = numbers_of(config, 32_000, Lengths(25, 25))
+        model = numbers_of(config, 32_000, TextLengths(25, 25))
         found = warnings_of(config, model, cluster, plan(config, cluster, assumed()))
     else:
         found = warnings_of(config, *facts(config, card, cards))

@@ -15,7 +15,7 @@ from jumok.parts import PARTS, PartEntry
 from jumok.planning.activations import kept_numbers
 from jumok.planning.blocks import keys_seen
 from jumok.planning.plan import numbers_of
-from jumok.planning.products import Lengths, parts_of
+from jumok.planning.products import TextLengths, parts_of
 from jumok.training.devices.memory import recompute
 from tests.planning.models import (
     SOURCE,
@@ -29,7 +29,7 @@ from tests.planning.models import (
     texts,
 )
 
-LENGTHS = Lengths(SOURCE, TARGET)
+LENGTHS = TextLengths(SOURCE, TARGET)
 SMALL = {"dim": 24, "heads": 3, "feedforward": 40}
 GRID = {"kind": "cnn", "size": 32, "channels": [6, 8]}
 MODELS = {

@@ -14,7 +14,7 @@ from jumok.training.objectives.pairs import translation
 from jumok.training.optimization.parameters import FlatParameters
 from jumok.training.optimization.slices import Slices
 from jumok.training.torch_ranks import TorchRanks
-from jumok.training.traffic import even, of_step
+from jumok.planning.network import even, of_step
 from tests.training.tiny import batches, config, model
 
 RANKS, INDEX = 1024, 5
