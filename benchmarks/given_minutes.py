@@ -28,7 +28,7 @@ from benchmarks.errors import BenchmarkError
 from benchmarks.peers import finished
 from benchmarks.peers.finished import Finished, Plan
 from benchmarks.process import one_thread_environment
-from jumok.training.precision import choose
+from jumok.training.precision import choose_precision
 
 TEST = "test_2016_flickr"
 SHORT = 20, 60
@@ -47,7 +47,7 @@ def main() -> None:
     """Train, translate and score each, and print a line a tool."""
     given = _arguments()
     corpus = joint_corpus()
-    chosen = choose("auto", torch.device("cpu"))
+    chosen = choose_precision("auto", torch.device("cpu"))
     precision: finished.Precision = "bf16" if chosen.dtype == torch.bfloat16 else "fp32"
     print(chosen.reason, flush=True)
     for peer in finished.PEERS:

@@ -11,7 +11,7 @@ from jumok.data.pairs.batches import Batch
 from jumok.layers.residual import PreNorm
 from jumok.models.encoder_decoder import Transformer
 from jumok.shapes import States
-from jumok.training.objectives.pairs import translation
+from jumok.training.objectives import translation
 from jumok_lectures.findings import Chart, Series
 from jumok_lectures.small import ModelChange
 from jumok_lectures.text import Text

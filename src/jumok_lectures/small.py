@@ -27,10 +27,10 @@ from jumok.models.encoder_decoder import Transformer
 from jumok.models.memory import SequenceToSequence
 from jumok.systems.translation.translator import Translator
 from jumok.training.learner import Learner
-from jumok.training.objectives.pairs import mean_loss, translation
+from jumok.training.objectives import mean_loss, translation
 from jumok.training.optimization.schedule import learning_rate
-from jumok.training.precision import choose, one_thread
-from jumok.training.preparing.pairs import PreparedPairs, prepare, update_stream
+from jumok.training.precision import choose_precision, one_thread
+from jumok.training.preparing.pairs import PreparedPairs, prepare_translation, update_stream
 from jumok.training.task import Objective
 from jumok_lectures import world
 from jumok_lectures.findings import Setting
@@ -200,11 +200,11 @@ def train(small: Small, seed: int, cache: Path, longer: bool = False) -> Trained
     steps = small.steps * (LONGER if longer else 1)
     home = small.corpus(cache)
     recipe = config(small, steps, seed, home)
-    prepared = prepare(recipe, home, cache / "ids", lambda _: None)
+    prepared = prepare_translation(recipe, home, cache / "ids", lambda _: None)
     updates = update_stream(recipe, prepared.train, prepared.tokenizer)
     model = untrained(small, recipe, prepared, seed)
     training = recipe.training
-    precision = choose(training.precision, torch.device("cpu")).dtype
+    precision = choose_precision(training.precision, torch.device("cpu")).dtype
     threads = min(SHARES, torch.get_num_threads())
     learner = Learner(model, small.objective, training, seed, precision, SHARES, threads)
     losses = []
@@ -246,7 +246,7 @@ def first_batch(small: Small, seed: int, cache: Path) -> tuple[Transformer, Batc
     """An untrained model, and a batch to look at it with."""
     home = small.corpus(cache)
     recipe = config(small, small.steps, seed, home)
-    prepared = prepare(recipe, home, cache / "ids", lambda _: None)
+    prepared = prepare_translation(recipe, home, cache / "ids", lambda _: None)
     updates = update_stream(recipe, prepared.train, prepared.tokenizer)
     model = untrained(small, recipe, prepared, seed)
     assert isinstance(model, Transformer)

@@ -15,7 +15,7 @@ from jumok.parts import PARTS, PartEntry
 from jumok.planning.activations import kept_numbers
 from jumok.planning.blocks import keys_seen
 from jumok.planning.plan import numbers_of
-from jumok.planning.products import TextLengths, parts_of
+from jumok.planning.products import TextLengths, model_parts
 from jumok.training.devices.memory import recompute
 from tests.planning.models import (
     SOURCE,
@@ -117,7 +117,7 @@ def test_products_are_those_that_torch_counts(name):
         value = loss(model, config)
         forward = counter.total
         value.backward()
-    parts, targets = parts_of(config, VOCABULARY, LENGTHS), targets_of(config)
+    parts, targets = model_parts(config, VOCABULARY, LENGTHS), targets_of(config)
     assert sum(part.forward for part in parts) * targets == pytest.approx(forward, rel=1e-9)
     # An RNN's first state is a constant, whose gradient torch leaves out.
     both = pytest.approx(counter.total, rel=0.006)
@@ -129,14 +129,14 @@ def test_weights_are_the_matrices_of_the_model(name):
     config = recipe(MODELS[name])
     model = model_of(config)
     matrices = sum(each.numel() for each in model.parameters() if each.dim() > 1)
-    found = sum(part.weights for part in parts_of(config, VOCABULARY, LENGTHS))
+    found = sum(part.weights for part in model_parts(config, VOCABULARY, LENGTHS))
     assert found == pytest.approx(matrices, rel=0.002)
 
 
 def test_weights_are_those_by_which_bundles_are_checked():
     """The other count has the vectors of computed positions, too."""
     config = recipe(MODELS["transformer"])
-    found = sum(part.weights for part in parts_of(config, VOCABULARY, LENGTHS))
+    found = sum(part.weights for part in model_parts(config, VOCABULARY, LENGTHS))
     assert found == numbers_in(config.model, VOCABULARY, 0) - 2 * 1024 * 24
 
 
@@ -212,7 +212,7 @@ def test_blocks_that_are_computed_again(kind):
     recompute(model)
     with FlopCounter() as counter:
         loss(model, config).backward()
-    found = sum(part.both for part in parts_of(config, VOCABULARY, LENGTHS))
+    found = sum(part.both for part in model_parts(config, VOCABULARY, LENGTHS))
     assert found * targets_of(config) == pytest.approx(counter.total, rel=1e-9)
 
 
@@ -253,7 +253,7 @@ def test_windows_leave_products_out(monkeypatch):
     torch.testing.assert_close(model.hidden(text), masked)
     with FlopCounter() as counter:
         loss(model, config).backward()
-    found = sum(part.both for part in parts_of(config, VOCABULARY, LENGTHS))
+    found = sum(part.both for part in model_parts(config, VOCABULARY, LENGTHS))
     assert found * targets_of(config) == pytest.approx(counter.total, rel=1e-9)
 
 
@@ -281,9 +281,9 @@ def test_parts_that_are_not_known_are_refused(monkeypatch):
         PARTS["attention"], "other", PartEntry("jumok.attention.multihead:MultiHeadAttention")
     )
     with pytest.raises(ConfigError, match=r"not known\.(.|\n)*got: +attention_kind = other"):
-        parts_of(recipe(SMALL | {"attention_kind": "other"}), VOCABULARY, LENGTHS)
+        model_parts(recipe(SMALL | {"attention_kind": "other"}), VOCABULARY, LENGTHS)
     with pytest.raises(ConfigError, match="this model has none"):
-        parts_of(recipe({"kind": "rnn"}, training={"recompute": True}), VOCABULARY, LENGTHS)
+        model_parts(recipe({"kind": "rnn"}, training={"recompute": True}), VOCABULARY, LENGTHS)
 
 
 def test_r_drop_computes_every_target_twice():
@@ -297,4 +297,4 @@ def test_r_drop_computes_every_target_twice():
 def test_sizes_in_another_model_are_refused():
     config = recipe({"kind": "text-classifier", "pretrained": "bert"})
     with pytest.raises(ConfigError, match=r"which a plan does not read\.\n  got: .*bert"):
-        parts_of(config, VOCABULARY, LENGTHS)
+        model_parts(config, VOCABULARY, LENGTHS)

@@ -6,7 +6,7 @@ import torch
 from jumok.attention.events import Listener, listening_to_each
 from jumok.layers.experts import ROUTED, MixtureOfExperts, balance_of, record_balance
 from jumok.training.learner import Learner
-from jumok.training.objectives.pairs import translation
+from jumok.training.objectives import translation
 from tests.training.tiny import batches, config, model
 
 RATE = 3e-3

@@ -220,9 +220,9 @@ def test_nothing_to_resume_from_says_what_to_do(tmp_path):
 
 
 def test_a_newer_format_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(checkpoint, "FORMAT", 4)
+    monkeypatch.setattr(checkpoint, "CHECKPOINT_FORMAT", 4)
     checkpoint.save(tmp_path, sample(1))
-    monkeypatch.setattr(checkpoint, "FORMAT", 3)
+    monkeypatch.setattr(checkpoint, "CHECKPOINT_FORMAT", 3)
     with pytest.raises(BundleError, match="of a newer format") as caught:
         checkpoint.load(tmp_path)
     assert "got:      format 4" in str(caught.value)

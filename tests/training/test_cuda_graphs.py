@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from jumok.attention.events import Listener, listening_to
-from jumok.training.devices.cuda_graphs import BEFORE, COUNTS, MOST, CudaGraphs
+from jumok.training.devices.cuda_graphs import BEFORE, COUNTS, MOST_RECORDED, CudaGraphs
 from jumok.training.learner import Learner
 from tests.gpu.cases import Case, learner_of, model_of, training
 
@@ -77,13 +77,13 @@ def test_only_so_many_shapes_are_recorded():
     case = CASES["causal-lm"]
     learner, recorder = recording(case)
     for step in range(1, BEFORE + 2):
-        for length in range(1, MOST + 3):
+        for length in range(1, MOST_RECORDED + 3):
             [batch, _] = case.batches(case.section)
             short = type(batch)(
                 batch.tokens[:, :length].clone(), batch.following[:, :length].clone(), None, 1
             )
             learner.update([short], step, 1e-3)
-    assert recorder.recorded == MOST
+    assert recorder.recorded == MOST_RECORDED
 
 
 def watched(model: nn.Module) -> AbstractContextManager[None]:

@@ -6,7 +6,7 @@ import pytest
 
 from jumok.config import parse_config
 from jumok.data.pairs.corpus import Corpus
-from jumok.training.defaults.pairs import LADDER, recipe_for, size_for
+from jumok.training.defaults.pairs import PAIR_SIZES, pair_size_for, recipe_for
 
 
 @pytest.mark.parametrize(
@@ -21,14 +21,14 @@ from jumok.training.defaults.pairs import LADDER, recipe_for, size_for
     ],
 )
 def test_the_size_follows_the_number_of_pairs(pairs, dim, layers, subwords):
-    size = size_for(pairs)
+    size = pair_size_for(pairs)
     assert (size.dim, size.layers, size.subwords) == (dim, layers, subwords)
 
 
 def test_the_ladder_rises():
-    bounds = [size.pairs or 10**12 for size in LADDER]
+    bounds = [size.pairs or 10**12 for size in PAIR_SIZES]
     assert bounds == sorted(bounds)
-    assert [size.steps for size in LADDER] == sorted(size.steps for size in LADDER)
+    assert [size.steps for size in PAIR_SIZES] == sorted(size.steps for size in PAIR_SIZES)
 
 
 @pytest.mark.parametrize("pairs", [12, 2_001])
@@ -42,7 +42,7 @@ def test_the_recipe_can_be_followed(tmp_path, pairs):
     assert config.data.train[0].source == source
     assert config.data.source_language == "en"
     assert config.data.target_language == ""
-    assert config.model.dim == size_for(pairs).dim
+    assert config.model.dim == pair_size_for(pairs).dim
     assert config.validation.every * 20 == config.training.steps
 
 

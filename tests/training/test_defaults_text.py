@@ -11,8 +11,8 @@ from jumok.data.texts.corpus import TextCorpus
 from jumok.data.texts.tokenizer import train_text_tokenizer
 from jumok.errors import DataError
 from jumok.training.defaults.texts import (
-    LADDER,
-    LEAST,
+    LEAST_CHARACTERS,
+    TEXT_SIZES,
     measure,
     recipe_for_text,
     text_size_for,
@@ -20,7 +20,7 @@ from jumok.training.defaults.texts import (
 
 # 40 characters with the line break, so that lengths can be counted by hand.
 LINE = "the cat sat on the mat and the dog slept\n"[-40:]
-LINES = LEAST // 40
+LINES = LEAST_CHARACTERS // 40
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def book(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("characters", "dim", "subwords"),
     [
-        (LEAST, 128, 300),
+        (LEAST_CHARACTERS, 128, 300),
         (300_001, 128, 700),
         (3_000_001, 256, 6_000),
         (40_000_000, 384, 12_000),
@@ -46,12 +46,12 @@ def test_the_size_follows_the_length(characters: int, dim: int, subwords: int) -
 
 
 def test_the_ladder_rises_and_always_stops_early() -> None:
-    bounds = [size.characters or 10**12 for size in LADDER]
+    bounds = [size.characters or 10**12 for size in TEXT_SIZES]
     assert bounds == sorted(bounds)
-    assert [size.steps for size in LADDER] == sorted(size.steps for size in LADDER)
-    assert [size.subwords for size in LADDER] == sorted(size.subwords for size in LADDER)
-    assert all(size.patience > 0 for size in LADDER)
-    assert all(size.dim % size.heads == 0 for size in LADDER)
+    assert [size.steps for size in TEXT_SIZES] == sorted(size.steps for size in TEXT_SIZES)
+    assert [size.subwords for size in TEXT_SIZES] == sorted(size.subwords for size in TEXT_SIZES)
+    assert all(size.patience > 0 for size in TEXT_SIZES)
+    assert all(size.dim % size.heads == 0 for size in TEXT_SIZES)
 
 
 def test_characters_and_documents_are_counted(tmp_path: Path, book: Path) -> None:
@@ -112,7 +112,7 @@ def test_the_vocabulary_has_room_for_every_alphabet(tmp_path: Path) -> None:
     assert tokenizer.size == config.tokenizer.size
 
 
-@pytest.mark.parametrize(("characters", "share"), [(LEAST, 0.1), (4_000_000, 0.03)])
+@pytest.mark.parametrize(("characters", "share"), [(LEAST_CHARACTERS, 0.1), (4_000_000, 0.03)])
 def test_long_texts_hold_out_less(tmp_path: Path, characters: int, share: float) -> None:
     file = tmp_path / "a.txt"
     file.write_text(LINE * (characters // 40))

@@ -20,7 +20,7 @@ from jumok.models.recurrent import RecurrentModel
 from jumok.training import folder, precision
 from jumok.training.devices.memory import memory_explained, recompute
 from jumok.training.learner import Learner
-from jumok.training.objectives.pairs import next_token, translation
+from jumok.training.objectives import next_token, translation
 from tests.training.tiny import batches, config, model
 
 DROPPED = {"dropout": 0.3, "attention_dropout": 0.2, "word_dropout": 0.1}
@@ -104,12 +104,12 @@ def test_a_card_without_bfloat16_is_refused(monkeypatch):
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _: (7, 5))
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda _: "Tesla T4")
     with pytest.raises(ConfigError, match="does not multiply bfloat16") as error:
-        precision.choose("bf16", GPU)
+        precision.choose_precision("bf16", GPU)
     assert "compute capability 8.0 (Ampere) or newer" in str(error.value)
     assert "Tesla T4, 7.5" in str(error.value)
     assert "--set training.precision=fp32" in str(error.value)
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _: (9, 0))
-    assert precision.choose("bf16", GPU).dtype == torch.bfloat16
+    assert precision.choose_precision("bf16", GPU).dtype == torch.bfloat16
 
 
 def test_a_run_from_before_a_key_resumes_where_the_key_has_no_value(tmp_path):

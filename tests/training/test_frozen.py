@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from jumok.training.learner import Learner
-from jumok.training.objectives.pairs import translation
+from jumok.training.objectives import translation
 from tests.training.tiny import batches, config, model
 
 ROWS = torch.tensor([5, 7, 11])

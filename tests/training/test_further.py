@@ -14,7 +14,7 @@ from jumok.bundle.reading import read_bundle
 from jumok.data.files.run_log import read_log, run_log
 from jumok.errors import BundleError, ConfigError, DataError
 from jumok.training import checkpoint
-from jumok.training.further import fill_matching, prepare
+from jumok.training.further import fill_matching, prepare_further
 from jumok.training.log import ValidationRecord
 from jumok.training.run import train
 from jumok.training.screen import validation_line
@@ -123,7 +123,7 @@ def test_the_earlier_data_has_its_share_of_the_targets(tmp_path, start_model, fa
     )
     config = further(family, tmp_path, model, f"start.mix={mix}", batch)
     (tmp_path / "home").mkdir()
-    task = prepare(config, tmp_path / "home", tmp_path / "cache", lambda text: None)
+    task = prepare_further(config, tmp_path / "home", tmp_path / "cache", lambda text: None)
     (share,) = [line for line in task.describe(task.build()) if line.startswith("earlier data")]
     assert float(share.split()[2].rstrip("%")) == pytest.approx(100 * mix, abs=4)
     total = sum(batch.targets for _ in range(10) for batch in next(task.updates)) / 10

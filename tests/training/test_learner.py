@@ -11,7 +11,7 @@ from jumok.config import TrainingConfig
 from jumok.data.pairs.batches import Batch, collate
 from jumok.models.encoder_decoder import Transformer
 from jumok.training.learner import Learner, Update, balance_micro_batches
-from jumok.training.objectives.pairs import translation
+from jumok.training.objectives import translation
 from tests.training.tiny import batches, config, model, pairs, weights
 
 RATE = 3e-3

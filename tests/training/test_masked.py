@@ -13,7 +13,7 @@ from jumok.config import Config, parse_config
 from jumok.errors import ConfigError, DataError
 from jumok.training import checkpoint
 from jumok.training.run import train
-from jumok.training.tasks.catalog import prepare
+from jumok.training.task import prepare_task
 
 WORDS = ["one", "two", "three", "four", "five", "six", "seven"]
 
@@ -113,7 +113,7 @@ def test_one_side_of_the_small_world_is_text_enough(tmp_path):
         }
     )
     said: list[str] = []
-    task = prepare(config, tmp_path, tmp_path / "cache", said.append)
+    task = prepare_task(config, tmp_path, tmp_path / "cache", said.append)
     assert "training: train.ko: 61 texts read, 61 kept" in said
     assert "validation: validation.ko: 7 texts read, 7 kept" in said
     assert next(task.updates)
@@ -155,7 +155,7 @@ def test_a_resumed_classifier_has_the_same_bits(rows, tmp_path, recorder):
 def test_a_classifier_starts_from_the_encoder_and_learns(rows, tmp_path, recorder):
     pretrained = train(masked(rows), tmp_path / "runs", recorder()).model
     config = classifier(rows, {"pretrained": str(pretrained)}, "training.steps=30")
-    task = prepare(config, tmp_path, tmp_path / "cache", print)
+    task = prepare_task(config, tmp_path, tmp_path / "cache", print)
     ours, theirs = task.build().encoder, load_model(read_bundle(pretrained)).encoder
     for name, tensor in ours.state_dict().items():
         assert torch.equal(tensor, theirs.state_dict()[name]), name
@@ -172,14 +172,14 @@ def test_a_label_that_training_never_saw_stops_or_is_skipped(rows, tmp_path):
     extra = f'data.validation=[{{file="{check}"}}]'
     model = {"dim": 16, "heads": 2, "layers": 1}
     with pytest.raises(DataError) as caught:
-        prepare(classifier(rows, model, extra), tmp_path, tmp_path / "cache", print)
+        prepare_task(classifier(rows, model, extra), tmp_path, tmp_path / "cache", print)
     assert str(caught.value).startswith(f"{check}, line 2: the model does not know this label.")
     assert "expected: one of even, odd" in str(caught.value)
     with check.open("a", encoding="utf-8") as file:
         file.write("four\n")
     config = classifier(rows, model, extra, "data.skip_damaged=true")
     said: list[str] = []
-    prepare(config, tmp_path, tmp_path / "cache", said.append)
+    prepare_task(config, tmp_path, tmp_path / "cache", said.append)
     text = "\n".join(said)
     assert "validation: check.tsv: 4 texts read, 1 kept" in text
     assert "dropped, a label unknown to training: 1 (line 2)" in text
@@ -195,4 +195,4 @@ def test_a_classifier_takes_its_sizes_from_one_place(rows, tmp_path):
 def test_a_classifier_cannot_start_from_any_model(rows, tmp_path, tiny_bundle):
     config = classifier(rows, {"pretrained": str(tiny_bundle)})
     with pytest.raises(ConfigError, match="a text classifier cannot start from this model"):
-        prepare(config, tmp_path, tmp_path / "cache", print)
+        prepare_task(config, tmp_path, tmp_path / "cache", print)

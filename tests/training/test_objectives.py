@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 
 from jumok.data.pairs.batches import Batch, collate
-from jumok.training.objectives.pairs import ConsistentTranslation, mean_loss, translation
+from jumok.training.objectives import ConsistentTranslation, mean_loss, translation
 from tests.training.tiny import model, pairs
 
 

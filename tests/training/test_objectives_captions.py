@@ -8,7 +8,7 @@ from jumok.attention.observe import observe
 from jumok.config import CaptionerConfig
 from jumok.data.captions.batches import CaptionBatch, CaptionedPictures
 from jumok.models.captioner import CaptionerModel
-from jumok.training.objectives.captions import captioning, overlooked
+from jumok.training.objectives import captioning, overlooked
 from tests.parity.torch_weights import roughen
 
 CNN = {"kind": "cnn", "size": 8, "patch": 2, "channels": [8], "blocks": 1}

@@ -8,7 +8,7 @@ from jumok.config import MaskedConfig, TextClassifierConfig
 from jumok.data.texts.batches import LabelledBatch, MaskedBatch
 from jumok.models.classifier import TextClassifier
 from jumok.models.masked import MaskedLanguageModel
-from jumok.training.objectives.texts import classify_texts, guess_masked
+from jumok.training.objectives import guess_masked, text_classification
 from tests.parity.torch_weights import roughen
 
 SIZES = {"dim": 16, "heads": 4, "layers": 1, "feedforward": 24, "max_length": 13, "dropout": 0.0}
@@ -45,6 +45,6 @@ def test_labels_are_learnt_by_cross_entropy(smoothing):
     log_p = model(TOKENS, TOKENS != 0).log_softmax(dim=1)
     right = -(log_p[0, 2] + log_p[1, 0])
     expected = (1 - smoothing) * right - smoothing / 3 * log_p.sum()
-    loss = classify_texts(model, batch, smoothing)
+    loss = text_classification(model, batch, smoothing)
     torch.testing.assert_close(loss, expected, atol=1e-5, rtol=0)
     assert (batch.targets, batch.work) == (2, 10)

@@ -14,7 +14,7 @@ from jumok.data.texts.windows import DocumentChunks, DrawnWindows, PackedWindows
 from jumok.errors import ConfigError
 from jumok.models.causal import CausalLanguageModel
 from jumok.shapes import Tensor
-from jumok.training.objectives.pairs import ConsistentTranslation, next_token, translation
+from jumok.training.objectives import ConsistentTranslation, next_token, translation
 from jumok.training.run import batches_of, train
 from tests.models.variants import VARIANTS, build, config
 from tests.parity.torch_weights import roughen

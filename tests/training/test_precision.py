@@ -12,7 +12,7 @@ CPU = torch.device("cpu")
 
 @pytest.mark.parametrize(("wanted", "dtype"), [("bf16", torch.bfloat16), ("fp32", torch.float32)])
 def test_the_recipe_has_the_last_word(wanted, dtype):
-    chosen = precision.choose(wanted, CPU)
+    chosen = precision.choose_precision(wanted, CPU)
     assert chosen.dtype == dtype
     assert "set in the recipe" in chosen.reason
 
@@ -29,7 +29,7 @@ def test_auto_takes_bf16_where_it_multiplies_faster(monkeypatch, fp32, bf16, dty
     seconds = {torch.float32: fp32, torch.bfloat16: bf16}
     monkeypatch.setattr(precision, "product_seconds", lambda dtype, device, **_: seconds[dtype])
     precision.gain_of_bfloat16.cache_clear()
-    chosen = precision.choose("auto", CPU)
+    chosen = precision.choose_precision("auto", CPU)
     assert chosen.dtype == dtype
     assert words in chosen.reason
     precision.gain_of_bfloat16.cache_clear()
@@ -58,6 +58,6 @@ def test_it_is_measured_once(monkeypatch):
     monkeypatch.setattr(precision, "product_seconds", seconds)
     precision.gain_of_bfloat16.cache_clear()
     for _ in range(2):
-        precision.choose("auto", CPU)
+        precision.choose_precision("auto", CPU)
     precision.gain_of_bfloat16.cache_clear()
     assert measured == [torch.float32, torch.bfloat16]

@@ -24,7 +24,7 @@ from jumok.errors import ConfigError
 from jumok.models.recurrent import RecurrentModel
 from jumok.training import checkpoint
 from jumok.training.learner import Learner, Update
-from jumok.training.objectives.pairs import ConsistentTranslation, translation
+from jumok.training.objectives import ConsistentTranslation, translation
 from jumok.training.optimization.parameters import FlatParameters
 from jumok.training.optimization.sharded import Shards, blocks_of, refuse_undivided
 from jumok.training.ranks import SINGLE_PROCESS, Ranks

@@ -8,7 +8,7 @@ import torch
 from jumok.data.pairs.batches import Batch
 from jumok.data.planned import Planned
 from jumok.training.learner import Learner, Update
-from jumok.training.objectives.pairs import translation
+from jumok.training.objectives import translation
 from jumok.training.optimization import optimizer, parameters, slices
 from jumok.training.optimization.sliced import Exchange
 from jumok.training.optimization.slices import (
@@ -30,7 +30,7 @@ FROZEN = torch.tensor([5, 7, 30])
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch):
     """A tiny model that is cut as finely as a large one."""
-    monkeypatch.setattr(parameters, "TOGETHER", 5_000)  # two matrices of 48 by 48
+    monkeypatch.setattr(parameters, "UNIT_ELEMENTS", 5_000)  # two matrices of 48 by 48
     for module in (slices, optimizer):
         monkeypatch.setattr(module, "WINDOW", 640)
 

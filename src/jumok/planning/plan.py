@@ -22,7 +22,7 @@ from jumok.errors import ConfigError
 from jumok.planning.cards import Accelerator
 from jumok.planning.memory import FRAMEWORK, USABLE, CardMemory, ModelCounts, memory_of, state_of
 from jumok.planning.network import Cluster, Sending, exchange
-from jumok.planning.products import ModelPart, TextLengths, parts_of, readings_of
+from jumok.planning.products import ModelPart, TextLengths, model_parts, readings_of
 
 USUAL_LENGTH = 25
 """Tokens of a sentence, if nothing is known: about the mean of news."""
@@ -157,7 +157,7 @@ def numbers_of(config: Config, vocabulary: int, lengths: TextLengths) -> ModelNu
             do="--set training.sharding=slices; a card of N then needs an N-th of the products' "
             "weights and gradients instead of all, and sends them once more in every micro-batch",
         )
-    parts = tuple(parts_of(config, vocabulary, lengths))
+    parts = tuple(model_parts(config, vocabulary, lengths))
     flop = readings_of(config.training) * sum(part.both for part in parts)
     unit = "images" if isinstance(config, ImageClassificationConfig) else "tokens"
     return ModelNumbers(sum(part.weights for part in parts), parts, flop, unit)
@@ -173,7 +173,7 @@ def plan(config: Config, cluster: Cluster, assumed: Assumptions) -> Plan:
     training, card = config.training, cluster.card
     size = bytes_of(config, card)
     rate = assumed.share * card.peak("fp32" if size == 4 else "bf16")
-    processes = _processes(cluster)
+    processes = _processes_of(cluster)
     targets = training.tokens_per_batch / cluster.count
     computing = targets * model.flop / rate
     bandwidth = card.bandwidth * cluster.count / processes.count
@@ -184,7 +184,7 @@ def plan(config: Config, cluster: Cluster, assumed: Assumptions) -> Plan:
     by_steps = math.inf if training.step_limit is None else float(training.step_limit)
     by_minutes = math.inf if training.minutes is None else 60.0 * training.minutes / update
     steps = min(by_steps, by_minutes)
-    memory, micro_batch = _memory(config, model, cluster, processes, assumed)
+    memory, micro_batch = _memory_of_process(config, model, cluster, processes, assumed)
     capacity = USABLE * card.memory * (cluster.count / processes.count)
     room = capacity - (memory.total - memory.activations)
     hours = steps * update / 3600.0
@@ -218,7 +218,7 @@ def on_processors(cluster: Cluster) -> bool:
     return cluster.card.name == "cpu"
 
 
-def _processes(cluster: Cluster) -> Cluster:
+def _processes_of(cluster: Cluster) -> Cluster:
     """One process for each card, or for all cores of a machine."""
     if not on_processors(cluster):
         return cluster
@@ -234,7 +234,7 @@ def _shares(config: Config, cluster: Cluster, processes: Cluster) -> int:
     return max(1, training.processor_shares // processes.count)
 
 
-def _memory(
+def _memory_of_process(
     config: Config,
     model: ModelNumbers,
     cluster: Cluster,

@@ -68,7 +68,7 @@ class TextLengths:
         return self.source / self.target
 
 
-def parts_of(config: Config, vocabulary: int, lengths: TextLengths) -> list[ModelPart]:
+def model_parts(config: Config, vocabulary: int, lengths: TextLengths) -> list[ModelPart]:
     """The parts of a recipe's model with their products for one target.
 
     A target is what `training.tokens_per_batch` counts: a target token, of a masked language model

@@ -14,7 +14,7 @@ LEAST_TEXT_SCORE = (
     1.0  # BLEU, or percent of correct lines: below it, texts are correct by chance alone
 )
 
-Numbers = npt.NDArray[np.integer]
+Integers = npt.NDArray[np.integer]
 
 
 def of_text(score: Score) -> str | None:
@@ -24,7 +24,7 @@ def of_text(score: Score) -> str | None:
     return f"{score.name} is {score.value:.2f} of 100 on {score.on}"
 
 
-def of_labels(accuracy: float, labels: Sequence[str], truth: Numbers) -> str | None:
+def of_labels(accuracy: float, labels: Sequence[str], truth: Integers) -> str | None:
     """For classifiers.
 
     Args:
@@ -40,7 +40,7 @@ def of_labels(accuracy: float, labels: Sequence[str], truth: Numbers) -> str | N
     )
 
 
-def of_guesses(accuracy: float, tokens: Numbers) -> str | None:
+def of_guesses(accuracy: float, tokens: Integers) -> str | None:
     """For masked language models; `tokens` are those of the validation texts."""
     always = 100.0 * np.bincount(tokens).max() / len(tokens)
     if accuracy > always:
@@ -51,7 +51,7 @@ def of_guesses(accuracy: float, tokens: Numbers) -> str | None:
     )
 
 
-def of_next_token(loss: float, tokens: Numbers) -> str | None:
+def of_next_token(loss: float, tokens: Integers) -> str | None:
     """For language models, by the loss in nats per token; `tokens` are those to predict."""
     counts = np.bincount(tokens)
     shares = counts[counts > 0] / len(tokens)

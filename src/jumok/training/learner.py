@@ -24,7 +24,12 @@ from jumok.training.devices.prefetch import prefetch
 from jumok.training.optimization.sharded import Sharded
 from jumok.training.optimization.sliced import Sliced
 from jumok.training.optimization.slices import Range
-from jumok.training.optimization.weights import Assignment, ModelReplica, TrainingSetup, Weights
+from jumok.training.optimization.weights import (
+    Assignment,
+    ModelReplica,
+    TrainedWeights,
+    TrainingSetup,
+)
 from jumok.training.ranks import SINGLE_PROCESS, Ranks, ShardingRanks
 from jumok.training.task import MicroBatch, Objective, UpdateSource
 
@@ -85,7 +90,7 @@ class Learner:
         self._count, self._ranks = shares, ranks
         setup = TrainingSetup(model, objective, config, precision, shares, threads)
         own_device = next(model.parameters()).device if device is None else device
-        self._weights: Weights
+        self._weights: TrainedWeights
         if is_sharded(config, ranks):
             assert isinstance(ranks, ShardingRanks)
             self._weights = Sharded(setup, ranks, own_device)

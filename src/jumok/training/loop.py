@@ -153,7 +153,7 @@ class Loop:
         if saved.run["progress"].keys() != known:
             differing = ", ".join(sorted(saved.run["progress"].keys() ^ known))
             raise _not_of_this_run(self.folder, f"a different run state: {differing}")
-        if _shapes(self.learner.state()) != _shapes(saved.tensors):
+        if _shapes_of_state(self.learner.state()) != _shapes_of_state(saved.tensors):
             raise _not_of_this_run(self.folder, "weights of different sizes")
         self.updates.restore(saved.run["cursor"])
         self.learner.load_state(saved.tensors)
@@ -347,7 +347,7 @@ def _figures(earlier: Scores | None) -> dict[str, float]:
     return {"loss": earlier.loss} | {label(score): score.value for score in earlier.figures}
 
 
-def _shapes(state: Mapping[str, Tensor]) -> dict[str, tuple[torch.Size, torch.dtype]]:
+def _shapes_of_state(state: Mapping[str, Tensor]) -> dict[str, tuple[torch.Size, torch.dtype]]:
     """The properties in which two states must agree, so that one can replace the other.
 
     The number of snapshots of last-k averaging may differ.

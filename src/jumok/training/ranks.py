@@ -11,8 +11,10 @@ from typing import Protocol, runtime_checkable
 import torch
 from torch import nn
 
+from jumok.errors import ConfigError
 from jumok.json_types import JsonObject
 from jumok.shapes import Tensor
+from jumok.systems.device import choose_device
 
 
 @runtime_checkable
@@ -118,3 +120,33 @@ def tree_sum(parts: Sequence[Tensor], down_to: int = 1) -> list[Tensor]:
         half = len(sums) // 2
         sums = [one.float() + other for one, other in zip(sums[:half], sums[half:], strict=True)]
     return sums
+
+
+def local_device(setting: str, ranks: Ranks) -> torch.device:
+    """The device that this process trains on.
+
+    Args:
+        setting: the recipe's `training.device`.
+
+    Raises:
+        ConfigError: the device does not exist, or this process has none of its own.
+    """
+    device = choose_device(setting)
+    if ranks.count == 1 or device.type == "cpu":
+        return device
+    if device.index is not None:
+        raise ConfigError(
+            f"{ranks.count} processes cannot train on one GPU.",
+            expected='training.device = "cuda" or "auto": each process takes a GPU of its own',
+            got=f'"{setting}"',
+        )
+    gpus = torch.cuda.device_count()
+    if ranks.local_rank >= gpus:
+        raise ConfigError(
+            f"process {ranks.local_rank} of this machine has no GPU of its own.",
+            expected=f"at most {gpus} processes on this machine, which has so many GPUs",
+            do="start fewer, or --set training.device=cpu",
+        )
+    own = torch.device("cuda", ranks.local_rank)
+    torch.cuda.set_device(own)  # NCCL sends from the current one
+    return own

@@ -53,7 +53,7 @@ class Channel:
         Raises:
             ConnectionError: the other process has ended.
         """
-        sent, received = _bytes_of(own.contiguous()), _bytes_of(incoming)
+        sent, received = _as_bytes(own.contiguous()), _as_bytes(incoming)
         for start in range(0, max(len(sent), len(received)), SLOT):
             part = sent[start : start + SLOT]
             self._outgoing[self._turn, : len(part)] = part
@@ -136,7 +136,7 @@ def _mapped(segment: int) -> Shaped[Tensor, "2 slot"]:
     return torch.frombuffer(mmap.mmap(segment, 2 * SLOT), dtype=torch.uint8).view(2, SLOT)
 
 
-def _bytes_of(tensor: Tensor) -> Shaped[Tensor, " bytes"]:
+def _as_bytes(tensor: Tensor) -> Shaped[Tensor, " bytes"]:
     return tensor.view(-1).view(torch.uint8)
 
 

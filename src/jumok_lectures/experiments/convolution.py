@@ -31,7 +31,7 @@ from jumok.models.catalog import DataSizes, build
 from jumok.models.image_classifier import ImageClassifier
 from jumok.shapes import Float, Tensor
 from jumok.training.learner import Learner
-from jumok.training.objectives.pairs import picture_classification
+from jumok.training.objectives import picture_classification
 from jumok.training.optimization.schedule import learning_rate
 from jumok.training.precision import one_thread
 from jumok_lectures.experiments.frames import COLOURS, PATCH, SIDE, Drawn, cells_of, draw

@@ -25,9 +25,9 @@ from jumok.evaluation.pointing import NounAttention, score_pointing
 from jumok.models.captioner import CaptionerModel
 from jumok.shapes import Float, Tensor, UInt8
 from jumok.training.learner import Learner
-from jumok.training.objectives.captions import captioning
+from jumok.training.objectives import captioning
 from jumok.training.optimization.schedule import learning_rate
-from jumok.training.precision import choose, one_thread
+from jumok.training.precision import choose_precision, one_thread
 from jumok_lectures.findings import Findings, Grid, Setting
 from jumok_lectures.judging import differences, half_width, mean, with_interval
 from jumok_lectures.text import Text
@@ -130,7 +130,7 @@ def train(memory: str, seed: int, steps: int) -> CaptionerModel:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model = build(memory)
-    precision = choose("auto", torch.device("cpu")).dtype
+    precision = choose_precision("auto", torch.device("cpu")).dtype
     learner = Learner(model, captioning, training, seed, precision)
     random = Random(f"pictures {seed}")
     for step in range(1, steps + 1):

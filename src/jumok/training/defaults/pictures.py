@@ -13,7 +13,7 @@ from jumok.errors import DataError, Location
 
 
 @dataclass(frozen=True)
-class Folder:
+class LabelledFolder:
     """The contents of a folder of labelled images.
 
     Attributes:
@@ -29,7 +29,7 @@ class Folder:
         return sum(self.labels.values())
 
 
-def read_folder(folder: Path) -> Folder:
+def read_folder(folder: Path) -> LabelledFolder:
     """Counts the images of each label.
 
     Raises:
@@ -53,10 +53,10 @@ def read_folder(folder: Path) -> Folder:
     below = [path for path in sorted(folder.iterdir()) if path.is_dir()]
     empty = (path.name for path in below if not path.name.startswith("."))
     known = {PurePosixPath(name).parts[0] for name in ImageSource(folder).names}
-    return Folder(labels, tuple(name for name in empty if name not in known))
+    return LabelledFolder(labels, tuple(name for name in empty if name not in known))
 
 
-def recipe_for_pictures(folder: Path, images: Folder, name: str) -> str:
+def recipe_for_pictures(folder: Path, images: LabelledFolder, name: str) -> str:
     """A complete recipe, as TOML for the user to edit."""
     small = images.pictures < 5_000
     steps = 1_500 if small else 3_000 if images.pictures < 30_000 else 10_000

@@ -9,7 +9,7 @@ from jumok.kernels.linear import Linear
 from jumok.shapes import Float, Tensor
 from jumok.training.optimization.slices import ALIGN, Range, RowSegment, in_blocks
 
-TOGETHER = 1 << 20
+UNIT_ELEMENTS = 1 << 20
 """Elements of matrices of one shape that Muon steps together, and one process owns."""
 
 
@@ -60,12 +60,12 @@ class FlatParameters:
 
     @property
     def units(self) -> list[tuple[int, tuple[int, int, int]]]:
-        """The stacks in parts of about TOGETHER elements, each with its start and its shape."""
+        """The stacks in parts of about UNIT_ELEMENTS elements, each with its start and its shape."""
         units = []
         for start, (count, rows, columns) in self.matrices:
             # A part starts on a cache line.
             fewest = ALIGN // math.gcd(ALIGN, rows * columns)
-            most = max(1, TOGETHER // (fewest * rows * columns)) * fewest
+            most = max(1, UNIT_ELEMENTS // (fewest * rows * columns)) * fewest
             for first in range(0, count, most):
                 some = min(most, count - first), rows, columns
                 units.append((start + first * rows * columns, some))

@@ -117,7 +117,7 @@ class Sharded:
         self._gradients = []
         for parameter, frozen in zip(self._parameters, self._frozen, strict=True):
             assert parameter.grad is not None, "FSDP2 gives every parameter a gradient"
-            gradient = _rows_of(parameter.grad)
+            gradient = _own_rows(parameter.grad)
             gradient *= self._ranks.count  # FSDP2 gives the mean, and gloo no other factor
             frozen.silence(gradient)
             self._gradients.append(gradient)
@@ -205,7 +205,7 @@ class Sharded:
 
     @property
     def _own(self) -> list[Tensor]:
-        return [_rows_of(parameter.detach()) for parameter in self._parameters]
+        return [_own_rows(parameter.detach()) for parameter in self._parameters]
 
     @property
     def _whole(self) -> Float[Tensor, " size"]:
@@ -270,7 +270,7 @@ def refuse_undivided(
             do=INSTEAD,
         )
     names = {id(parameter): name for name, parameter in model.named_parameters()}
-    outside = {id(parameter) for parameter in _outside(model, blocks)}
+    outside = {id(parameter) for parameter in _parameters_outside(model, blocks)}
     seen = set(outside)
     for block in blocks:
         inside = {id(parameter) for parameter in block.parameters()}
@@ -300,7 +300,7 @@ def refuse_undivided(
         )
 
 
-def _outside(model: nn.Module, blocks: Sequence[Block]) -> list[nn.Parameter]:
+def _parameters_outside(model: nn.Module, blocks: Sequence[Block]) -> list[nn.Parameter]:
     inside = {id(module) for block in blocks for module in block.modules()}
     return [
         parameter
@@ -310,7 +310,7 @@ def _outside(model: nn.Module, blocks: Sequence[Block]) -> list[nn.Parameter]:
     ]
 
 
-def _rows_of(parameter: Tensor) -> Tensor:
+def _own_rows(parameter: Tensor) -> Tensor:
     rows: Tensor = parameter.to_local()  # type: ignore[attr-defined]
     return rows
 

@@ -13,7 +13,7 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextvars import copy_context
 from functools import partial
 from itertools import accumulate, groupby
-from typing import ParamSpec, TypeVar
+from typing import Any
 
 import torch
 from torch import nn
@@ -34,9 +34,6 @@ from jumok.training.optimization.slices import (
 from jumok.training.optimization.weights import Assignment, Compute, ModelReplica, TrainingSetup
 from jumok.training.ranks import Ranks, tree_sum
 from jumok.training.task import Objective
-
-Arguments = ParamSpec("Arguments")
-Result = TypeVar("Result")
 
 
 class Sliced:
@@ -276,11 +273,9 @@ class Exchange:
 class CallingThread(Executor):
     """An executor that computes at once, in the thread that asks."""
 
-    def submit(
-        self, work: Callable[Arguments, Result], /, *args: Arguments.args, **named: Arguments.kwargs
-    ) -> Future[Result]:
+    def submit(self, work: Callable[..., Any], /, *args: Any, **named: Any) -> Future[Any]:
         """The result, or the error."""
-        future: Future[Result] = Future()
+        future: Future[Any] = Future()
         try:
             future.set_result(work(*args, **named))
         except Exception as error:

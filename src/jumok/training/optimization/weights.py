@@ -75,7 +75,7 @@ Compute = Callable[[ModelReplica, Assignment], Float[Tensor, "2"]]
 """The forward and backward pass of a assignment; gives its summed loss and balance in float64."""
 
 
-class Weights(Protocol):
+class TrainedWeights(Protocol):
     """Computed weights, gradients, master weights, moments and averages, all on `device`.
 
     All processes call the same methods in the same order.

@@ -33,7 +33,7 @@ class PreparedTexts:
     labels: tuple[str, ...]
 
 
-def prepare(
+def prepare_examples_of(
     data: TextsConfig | LabelledTextsConfig,
     tokenizer: Callable[[Iterator[str]], Tokenizer],
     cache: Path,

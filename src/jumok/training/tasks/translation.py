@@ -28,14 +28,14 @@ from jumok.systems.translation.result import Translation
 from jumok.systems.translation.sentences import common_sentences
 from jumok.systems.translation.translator import Translator
 from jumok.training import baselines
-from jumok.training.objectives.pairs import ConsistentTranslation, mean_loss, translation
+from jumok.training.objectives import ConsistentTranslation, mean_loss, translation
 from jumok.training.preparing.pairs import (
     PreparedPairs,
-    prepare,
+    prepare_shards,
+    prepare_translation,
     training_sources,
     update_stream,
 )
-from jumok.training.preparing.prepared import prepare_shards
 from jumok.training.preparing.texts import padding_share
 from jumok.training.preparing.vectors import pretrained_rows
 from jumok.training.task import (
@@ -70,7 +70,7 @@ class TranslationTask:
     def prepare(
         cls, config: TranslationConfig, home: Path, cache: Path, say: Reporter
     ) -> "TranslationTask":
-        read = prepare_shards if config.data.is_prepared else prepare
+        read = prepare_shards if config.data.is_prepared else prepare_translation
         return cls(config, read(config, home, cache, say))
 
     def build(self) -> nn.Module:

@@ -7,7 +7,7 @@
     FOLDER/work/blocks/, found/, ...           what stages hand on, removed at the end
 
 Nothing depends on the number of tasks: the pairs are divided into blocks of the same size, one for
-each shard, and their keys into PARTS parts.
+each shard, and their keys into KEY_PARTS parts.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ from jumok.json_types import JsonObject
 from jumok.training.preparing.pairs import corpus_of_pairs
 
 WORK, PLAN = "work", "plan.json"
-PARTS = 64
+KEY_PARTS = 64
 """The keys of all pairs are divided by their first six bits; a task compares some parts."""
 
 
@@ -187,13 +187,3 @@ def _refuse_other(plan: CorpusPlan, file: Path) -> None:
             do=f"continue with --tasks {tasks}",
             place=Location(plan.folder),
         )
-
-
-def described(plan: CorpusPlan) -> dict[str, object]:
-    """What the manifest keeps of the plan."""
-    return {"plan": plan.digest, "clean": asdict_of(plan.clean), "seed": plan.config.seed}
-
-
-def asdict_of(clean: CleanConfig | None) -> object:
-    """The filters as JSON; false: none."""
-    return clean.model_dump() if clean else False
