@@ -25,11 +25,7 @@ def of_text(score: Score) -> str | None:
 
 
 def of_labels(accuracy: float, labels: Sequence[str], truth: Integers) -> str | None:
-    """For classifiers.
-
-    Args:
-        truth: the number of the right label of each example.
-    """
+    """For classifiers; `truth` has the number of the right label of each example."""
     counts = np.bincount(truth, minlength=len(labels))
     always = 100.0 * counts.max() / counts.sum()
     if accuracy > always + 1e-9:

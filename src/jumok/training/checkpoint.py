@@ -3,9 +3,8 @@
 A slice is a safetensors file with what one process has of each tensor; the index is a JSON file
 with the rest of the run's state, the ranges in each slice and its digest. All slices are forced to
 the disk before the first process renames the index, so a checkpoint is complete or not there, even
-after a power cut. The previous one stays as `checkpoint.previous.json`.
-
-Any number of processes can read a checkpoint: each takes the ranges that it owns.
+after a power cut. The previous one stays as `checkpoint.previous.json`. Any number of processes can
+read a checkpoint: each takes the ranges that it owns.
 """
 
 import contextlib
@@ -46,8 +45,8 @@ class Checkpoint:
     """The state of one process, or of the whole run.
 
     Attributes:
-        run: the rest of the state as JSON values, with the fingerprint of its recipe ("recipe")
-            and its "progress".
+        run: the rest of the state as JSON values, with the fingerprint of its recipe ("recipe") and
+            its "progress".
         ranges: by name, which elements of a row that all processes share a tensor holds one after
             another. A tensor that is not named here is the same in all processes.
     """
@@ -58,17 +57,13 @@ class Checkpoint:
 
     @property
     def identity(self) -> JsonObject:
-        """What the slices of one checkpoint have in common, and those of no other."""
+        """What all slices of this checkpoint have, and those of no other."""
         return {"recipe": self.run["recipe"], "step": self.run["progress"]["step"]}
 
 
 @dataclass(frozen=True)
 class _Slice:
-    """A slice as the index knows it.
-
-    Attributes:
-        sha256: of the checksums of its tensors.
-    """
+    """A slice as the index knows it; `sha256` is that of its checksums."""
 
     file: str
     sha256: str
@@ -149,8 +144,8 @@ def _write_index(folder: Path, run: JsonObject, slices: Sequence[JsonObject]) ->
 
 
 def remove_unused(folder: Path) -> None:
-    """Removes the slices that no index names: of processes that were killed while they saved, and
-    of replaced checkpoints. If an index cannot be read, nothing is removed.
+    """Removes the slices that no index names, of killed processes and of replaced checkpoints; none
+    if an index cannot be read.
     """
     used = set()
     for path in (folder / CURRENT, folder / PREVIOUS, folder / DAMAGED):

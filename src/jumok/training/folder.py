@@ -164,7 +164,7 @@ def write(folder: Path, config: Config, decisions: Decisions) -> None:
 
 
 def fingerprint(config: Config) -> str:
-    """Everything in a recipe that a resumed run must not change."""
+    """A digest of what a resumed run must not change in its recipe."""
     kept = {
         key: value
         for key, value in flatten(config.model_dump(mode="json")).items()

@@ -1,9 +1,8 @@
 """Training a trained model further: its weights are the initial ones, its data may be mixed in.
 
 The run has two tasks of the same kind: that of the recipe, and that of the recipe that the model
-was trained with. Both score every validation, so that the run shows what is gained and what is
-forgotten; the new one decides which model is the best. With `start.mix`, a batch is a smaller
-update of each.
+was trained with. Both score every validation; the new one decides which model is the best. With
+`start.mix`, a batch is a smaller update of each.
 """
 
 import copy
@@ -56,7 +55,7 @@ class Labelled(Protocol):
 
 
 class MixedUpdates:
-    """Updates of two independent sources as one: each has its share of every batch."""
+    """Updates of two sources as one: each has its share of every batch."""
 
     def __init__(self, new: UpdateSource, earlier: UpdateSource) -> None:
         self._new, self._earlier = new, earlier
@@ -185,7 +184,7 @@ def fill_matching(
     before: tuple[str, ...],
     labels: tuple[str, ...],
 ) -> None:
-    """Copies the weights; with other labels, of the output layer those of the labels in both.
+    """Copies the weights; of the output layer of other labels, the rows of the labels in both.
 
     Args:
         before, labels: the labels of the weights, and of the model.

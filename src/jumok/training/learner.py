@@ -1,8 +1,8 @@
 """The training step: forward, backward, clip, optimizer, average.
 
-The micro-batches of a step are divided into shares, whose gradients are summed in an order of their
-own: the number of shares decides the bits, and that of threads and processes does not. On a CPU a
-thread has one core: two small products in parallel are faster than one split in two.
+The micro-batches of a step are divided into shares, whose gradients are summed in a fixed order:
+the number of shares decides the bits, and that of threads and processes does not. On a CPU a thread
+has one core: two small products in parallel are faster than one split in two.
 """
 
 import math
@@ -69,7 +69,7 @@ class Learner:
         device: on which it trains; None: where the model is.
 
     Attributes:
-        recorded: passes that a GPU computes again by a single call; None: none are recorded.
+        recorded: passes that a GPU repeats by a single call; None: none are recorded.
     """
 
     def __init__(
@@ -148,10 +148,7 @@ class Learner:
         self._weights.snapshot()
 
     def averaged(self) -> nn.Module:
-        """A float32 copy of the model in evaluation mode, with the averaged weights.
-
-        Of several processes, the first one has them, from `snapshot` to the next update.
-        """
+        """See `TrainedWeights.averaged`."""
         return self._weights.averaged()
 
     def weights(self) -> dict[str, Tensor]:
@@ -213,9 +210,7 @@ class Learner:
     def _passes(
         self, replica: ModelReplica, batch: MicroBatch, scale: float | Tensor
     ) -> Float[Tensor, "2"]:
-        """The forward and the backward pass of a micro-batch, whose gradients are added up in
-        place; returns its summed loss and balance in float64.
-        """
+        """Adds up the gradients in place; returns the summed loss and balance in float64."""
         with record_balance(replica.model) as balance:
             loss = replica.loss(batch, self._config.label_smoothing)
         sums = torch.zeros(2, dtype=torch.float64, device=loss.device)

@@ -1,7 +1,7 @@
 """The lock of a run's folder: one process trains in it at a time.
 
-It belongs to the operating system, so it ends with its process, however that ends. The file next to
-it names the holder, for the error message.
+It belongs to the operating system, so it ends with its process. The file next to it names the
+holder, for the error message.
 """
 
 import json

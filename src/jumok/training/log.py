@@ -27,11 +27,10 @@ class StepRecord:
         step: counts from 1.
         share: the finished share of the run, 0 to 1.
         loss: mean label-smoothed loss, nats per target, since the previous record.
-        learning_rate: of the last step.
-        gradient_norm: of the last step, before clipping.
+        learning_rate, gradient_norm: of the last step, the norm before clipping.
         tokens, source_tokens: targets and sources, without padding.
         seconds: wall time, validation and saving included.
-        step_seconds, cpu_seconds: wall time and processor time of the optimizer steps alone.
+        step_seconds, cpu_seconds: wall and processor time of the optimizer steps alone.
         skipped: steps left out because of a loss or gradient that was not finite.
         unit: the name of a target: "tokens", "images".
         memory: peak resident bytes; None: the system does not report it.
@@ -214,7 +213,7 @@ class TensorBoardLog:
 
 
 def peak_memory() -> int | None:
-    """The process's peak resident memory in bytes; None if the system does not report it."""
+    """Peak resident bytes of the process; None if the system does not report it."""
     if resource is None:
         return None
     # macOS counts in bytes, Linux in KiB

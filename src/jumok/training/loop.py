@@ -110,7 +110,7 @@ class Loop:
 
     Args:
         folder: of the checkpoints.
-        dtype: of decoding in validation: the fastest one on this machine.
+        dtype: of decoding in validation.
         screen: is called after every step.
         ranks: the first one validates and writes files; its clock is that of all.
     """
@@ -348,10 +348,7 @@ def _figures(earlier: Scores | None) -> dict[str, float]:
 
 
 def _shapes_of_state(state: Mapping[str, Tensor]) -> dict[str, tuple[torch.Size, torch.dtype]]:
-    """The properties in which two states must agree, so that one can replace the other.
-
-    The number of snapshots of last-k averaging may differ.
-    """
+    """In what two states must agree; the number of snapshots of last-k may differ."""
     return {
         re.sub(r"^(average\.last)\.\d+$", "master", name): (tensor.shape, tensor.dtype)
         for name, tensor in sorted(state.items())

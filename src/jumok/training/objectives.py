@@ -109,8 +109,7 @@ def text_classification(
 def captioning(model: nn.Module, batch: CaptionBatch, smoothing: float) -> Float[Tensor, ""]:
     """The label-smoothed cross-entropy of each target token, given the previous ones.
 
-    A model with doubly stochastic attention adds its weight times `overlooked`, the mean over its
-    layers.
+    Doubly stochastic attention adds its weight times `overlooked`, the mean over its layers.
     """
     assert isinstance(model, CaptionerModel)
     memory = model.encode(batch.pictures)
@@ -134,7 +133,7 @@ def captioning(model: nn.Module, batch: CaptionBatch, smoothing: float) -> Float
 
 
 def caption_rows(model: CaptionerModel, batch: CaptionBatch) -> CaptionRows:
-    """The captions in the form in which this model's decoder is trained."""
+    """The captions as this model's decoder is trained on them."""
     return batch.packed if model.decoder.packs else batch.apart
 
 
@@ -172,7 +171,7 @@ def overlooked(
 
 @torch.no_grad()
 def mean_loss(objective: Objective, model: nn.Module, batches: Iterable[MicroBatch]) -> float:
-    """The loss per target over all `batches`, in nats, without label smoothing; see `finite`."""
+    """The loss per target, in nats, without label smoothing; raises as `finite`."""
     device = next(model.parameters()).device
     losses, targets = [], 0
     for batch in batches:
@@ -188,8 +187,8 @@ def decoder_states(
     """The states from which the targets of all pairs are predicted.
 
     Args:
-        times: how often the batch is read, each time with other dropout masks; the states of all
-            times come one after another.
+        times: how often the batch is read, with other dropout masks, one after another in the
+            result.
     """
     assert isinstance(model, SequenceToSequence)
     source, target, allowed = batch.source, batch.target_input, batch.source_allowed

@@ -54,7 +54,7 @@ def choose_precision(
 
 
 def multiplies_bfloat16(device: torch.device) -> bool:
-    """Whether the device has products of bfloat16; torch emulates them on GPUs that have none."""
+    """Whether the device has products of bfloat16, which torch otherwise emulates."""
     return device.type != "cuda" or torch.cuda.get_device_capability(device) >= (8, 0)
 
 

@@ -22,9 +22,7 @@ class Ranks(Protocol):
     """All processes of a run; every one calls the same methods in the same order.
 
     Attributes:
-        count: of the processes.
-        index: of this one, from 0.
-        local_rank: of this one among those of its machine, from 0.
+        index, local_rank: of this one among all, and among those of its machine, from 0.
     """
 
     count: int
@@ -123,7 +121,7 @@ def tree_sum(parts: Sequence[Tensor], down_to: int = 1) -> list[Tensor]:
 
 
 def local_device(setting: str, ranks: Ranks) -> torch.device:
-    """The device that this process trains on.
+    """The device that this process trains on: of several on one machine, each has a GPU of its own.
 
     Args:
         setting: the recipe's `training.device`.

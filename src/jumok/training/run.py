@@ -56,8 +56,7 @@ def train(
     Args:
         screen: is called after every step.
         resume: continue from the folder's last checkpoint.
-        ranks: all call this. The first one prepares the data, validates, and writes the files; the
-            others read them.
+        ranks: all call this. The first one prepares the data, validates, and writes the files.
     """
     home = runs / config.name
     check_alike(config, ranks)

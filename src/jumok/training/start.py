@@ -255,7 +255,7 @@ def _refuse_other_kind(values: Mapping[str, object], kind: str, bundle: Bundle) 
 
 
 def _refuse_other_languages(values: RecipeValues, bundle: Bundle) -> None:
-    """Refuses other languages; the model's own code replaces another form of it, such as en-GB."""
+    """The model's own code replaces another form of it, such as en-GB."""
     data = values.get("data")
     if not isinstance(data, dict):
         return

@@ -34,11 +34,7 @@ DIVERGENCE_ADVICE = (
 
 
 def finite(loss: float) -> float:
-    """The loss of a validation, in nats.
-
-    Raises:
-        TrainingError: it is not finite.
-    """
+    """Returns the loss of a validation, or raises a TrainingError if it is not finite."""
     if not math.isfinite(loss):
         raise TrainingError(
             "the validation loss is not finite; training has diverged.",
@@ -217,7 +213,7 @@ class Task(Protocol):
 
 
 def prepare_task(config: Config, home: Path, cache: Path, say: Reporter) -> Task:
-    """Prepares the data of the recipe.
+    """The task of a recipe, its data prepared.
 
     Args:
         home: the run's folder.

@@ -1,4 +1,4 @@
-"""Generates a recipe for parallel files, sized to the number of pairs.
+"""A recipe for parallel files, sized to the number of pairs.
 
 Small corpora need a small, strongly regularised model (Sennrich and Zhang 2019); the paper's base
 size is better from about half a million pairs on.
@@ -17,8 +17,7 @@ class PairSize:
     """The settings for corpora of up to `pairs` pairs; None: of any size.
 
     Attributes:
-        subwords: the size of the joint vocabulary; the smallest corpora use characters, and then it
-            is the maximum.
+        subwords: of the joint vocabulary; the smallest corpora use characters: then the maximum.
         batch: target tokens per step.
     """
 
@@ -48,7 +47,7 @@ PAIR_SIZES = (
 
 
 def pair_size_for(pairs: int) -> PairSize:
-    """The first settings of the list that fit `pairs` pairs."""
+    """The first of PAIR_SIZES that fits."""
     return next(size for size in PAIR_SIZES if size.pairs is None or pairs <= size.pairs)
 
 

@@ -1,4 +1,4 @@
-"""Generates a recipe for a folder of images, with one folder per label, sized to their number.
+"""A recipe for a folder of images with one folder per label, sized to their number.
 
 The network is that of the recipe cifar10 for images of 64 x 64 pixels, with the same number of
 cells; small folders get a narrow one, because a wide one overfits.
@@ -14,11 +14,9 @@ from jumok.errors import DataError, Location
 
 @dataclass(frozen=True)
 class LabelledFolder:
-    """The contents of a folder of labelled images.
-
-    Attributes:
-        labels: the number of images of each.
-        empty: folders without an image.
+    """Attributes:
+    labels: the number of images of each.
+    empty: folders without an image.
     """
 
     labels: dict[str, int]

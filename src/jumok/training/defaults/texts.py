@@ -1,4 +1,4 @@
-"""Generates a recipe for a language model of plain text, sized to the length of the text.
+"""A recipe for a language model of plain text, sized to the length of the text.
 
 The sizes follow the recipes shakespeare-bpe and enko-ko-lm, whose numbers are measured. The
 smallest texts overfit within minutes, so training stops when the validation loss rises.
@@ -31,11 +31,11 @@ class TextSize:
     """The settings for texts of up to `characters` characters; None: of any length.
 
     Attributes:
-        subwords: the subwords of the vocabulary besides single characters and bytes.
+        subwords: of the vocabulary besides single characters and bytes.
         context: tokens of a window.
         batch: tokens per step.
         average: the decay of the averaged weights.
-        validations: their number; the longer the held-out text, the fewer.
+        validations: the longer the held-out text, the fewer.
         patience: validations without improvement after which training stops.
     """
 
@@ -70,10 +70,8 @@ class TextLength:
     """What the sizes depend on.
 
     Attributes:
-        characters: the length of the text.
         alphabet: how many of the most frequent characters make up `COVERAGE` of the text.
-        words: distinct words of two letters or more, as far as they matter; at least as many
-            subwords can be made of them.
+        words: distinct words of two letters or more, as far as they matter.
     """
 
     characters: int
@@ -83,7 +81,7 @@ class TextLength:
 
 
 def text_size_for(characters: int) -> TextSize:
-    """The first settings of the list that fit a text of this length."""
+    """The first of TEXT_SIZES that fits."""
     fits = (size for size in TEXT_SIZES if size.characters is None or characters <= size.characters)
     return next(fits)
 

@@ -1,9 +1,9 @@
 """CUDA graphs: forward and backward passes that a GPU records, and repeats by a single call.
 
-The host asks for the thousand small kernels of a micro-batch one after another, which takes longer
-than a GPU computes many of them. A recorded pass reads and writes the same memory each time, so a
-batch, the factor of the loss and the seeds of the dropout masks are copied there. It serves for
-batches of the same shape only (`training.batches = "packed"`).
+Asking for the thousand small kernels of a micro-batch one by one takes longer than computing many
+of them. A recorded pass always reads and writes the same memory, so a batch, the factor of the loss
+and the seeds of the dropout masks are copied there. It serves for batches of the same shape only
+(`training.batches = "packed"`).
 """
 
 import warnings
@@ -47,7 +47,7 @@ Record = Callable[[Work], tuple[Callable[[], None], Float[Tensor, "2"]]]
 
 @dataclass(frozen=True)
 class ShapeCount:
-    """How often a shape was computed, and how many masks of dropout it takes."""
+    """How often a shape was computed, and how many dropout masks it takes."""
 
     times: int = 0
     masks: int = 0
@@ -58,8 +58,8 @@ class Recorded:
     """The passes of one shape.
 
     Attributes:
-        batch, scale, key: where they read the micro-batch, the factor of the loss, and what the
-            masks of dropout follow from.
+        batch, scale, key: where they read the micro-batch, the factor of the loss, and the key of
+            the dropout masks.
         again: computes the passes.
         sums: their result.
     """
@@ -72,11 +72,7 @@ class Recorded:
 
 
 class CudaGraphs:
-    """Records the passes of shapes that come again.
-
-    Args:
-        record: on a GPU, `by_cuda`.
-    """
+    """Records the passes of shapes that come again; on a GPU, `record` is `by_cuda`."""
 
     def __init__(self, record: Record) -> None:
         self._record = record
@@ -121,8 +117,8 @@ class CudaGraphs:
         return graph.sums.clone()
 
     def _recordable(self, model: nn.Module) -> bool:
-        """Whether a recorded pass would do all that this one does: there are no listeners, changes
-        or hooks in this context, and no experts, whose shares the host reads.
+        """Whether a recorded pass would do all that this one does: no listeners, changes or hooks
+        in this context, and no experts, whose shares the host reads.
         """
         if any_listeners() or any_overrides():
             return False

@@ -1,8 +1,8 @@
 """The weights in rows of every parameter, brought together block by block: FSDP2.
 
-Each process has some rows of every float32 weight, of its gradient, its moments and its average
-(`Shards`). All processes compute equally many micro-batches: one with fewer computes one that
-belongs to another process, and multiplies its loss by zero.
+Each process has some rows of every float32 weight, of its gradient, its moments and its average.
+All processes compute equally many micro-batches: one with fewer computes one that belongs to
+another process, and multiplies its loss by zero.
 
 Source: Rajbhandari et al. 2020 (ZeRO-3); Zhao et al. 2023 (FSDP).
 """
@@ -88,7 +88,7 @@ class Sharded:
         self._collected: Tensor | None = None
 
     def assign(self, micro_batches: Sequence[Sequence[int]]) -> list[list[Assignment]]:
-        """What each share of this process computes: as many micro-batches as any other process."""
+        """As many micro-batches as any other process computes."""
         count = self._ranks.count
         # If its loss is not finite, the process whose own it is finds the same.
         spare = Assignment(next(share[-1] for share in micro_batches if share), counts=False)
@@ -113,7 +113,7 @@ class Sharded:
 
     @torch.no_grad()
     def sum_gradients(self) -> Float[Tensor, " norms"]:
-        """The norms of the rows of all processes; FSDP2 has summed the gradients already."""
+        """FSDP2 has summed the gradients already."""
         self._gradients = []
         for parameter, frozen in zip(self._parameters, self._frozen, strict=True):
             assert parameter.grad is not None, "FSDP2 gives every parameter a gradient"
@@ -167,7 +167,6 @@ class Sharded:
 
     @torch.no_grad()
     def state(self) -> dict[str, Tensor]:
-        """What this process has, under the names that slices have."""
         averages = [average.state() for average in self._averages]
         return {
             "master": self._joined(self._own),
@@ -246,10 +245,7 @@ def refuse_undivided(
     config: TrainingConfig,
     count: int,
 ) -> None:
-    """Refuses what cannot be trained in rows of every parameter.
-
-    Args:
-        count: of the processes.
+    """Refuses what cannot be trained in rows of every parameter by `count` processes.
 
     Raises:
         ConfigError: Muon, a model without blocks, a weight that several blocks have, a weight
@@ -328,7 +324,6 @@ class Shards:
         self.size = layout.size
 
     def shapes(self, index: int) -> list[torch.Size]:
-        """Those of what process `index` has."""
         return [
             torch.Size([end - first, *shape[1:]])
             for (_, _, shape), (first, end) in zip(
@@ -337,7 +332,7 @@ class Shards:
         ]
 
     def ranges(self, index: int) -> list[Range]:
-        """The ranges of process `index`: with a parameter's last row also the zeros after it."""
+        """With a parameter's last row also the zeros after it."""
         ranges = []
         for (_, (start, end), shape), (first, last) in zip(
             self._layout.entries, self._rows(index), strict=True
@@ -348,7 +343,7 @@ class Shards:
         return ranges
 
     def joined(self, parts: Sequence[Tensor], index: int) -> Float[Tensor, " own"]:
-        """The parts that process `index` has, one after another, as its ranges say."""
+        """The parts of process `index`, one after another, as its ranges say."""
         ranges = self.ranges(index)
         row = parts[0].new_zeros(sum(end - start for start, end in ranges))
         for window, part in zip(self.split(row, index), parts, strict=True):

@@ -1,8 +1,8 @@
 """The weights as one row, of which each process updates a slice.
 
 Computations use weights in `precision`; the "master" weights are float32. Each share has a replica
-of the model, with common weights and a gradient of its own. A process has the sum of the gradients,
-the master weights, the moments and the average of its slice only.
+of the model, with common weights and a gradient of its own. A process has the summed gradient, the
+master weights, the moments and the average of its slice only.
 
 Source: Micikevicius et al. 2018 (master weights); Rajbhandari et al. 2020 (slices: ZeRO-2).
 """
@@ -134,7 +134,7 @@ class Sliced:
         return self.layout.views(self._whole())
 
     def state(self) -> dict[str, Tensor]:
-        """The state of this process's slice; the weights follow from the master weights."""
+        """The weights follow from the master weights."""
         return {"master": self._master} | self._optimizer.state() | self._average.state()
 
     def ranges(self, name: str) -> list[Range] | None:
@@ -172,7 +172,7 @@ class Sliced:
 class Exchange:
     """Sums gradients over the processes slice by slice, and brings the weights back whole.
 
-    Sums are made in the tree of `tree_sum`, whose order depends on the number of shares alone.
+    The order of the sums (`tree_sum`) depends on the number of shares alone.
 
     Attributes:
         number: of its slice; and of its shares, modulo the number of processes.

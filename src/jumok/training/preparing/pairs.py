@@ -70,7 +70,7 @@ def corpora(
 
 
 def write_world(world: SmallworldConfig, seed: int, folder: Path, say: Reporter) -> Path:
-    """The folder of the embedded corpus, generated in the run's folder if it does not exist yet."""
+    """The folder of the embedded corpus, generated in the run's folder if it is not there."""
     home = folder / SMALLWORLD
     if not home.exists():
         sizes = {
@@ -278,7 +278,8 @@ def _store(
 def prepare_shards(
     config: TranslationConfig, folder: Path, cache: Path, say: Reporter
 ) -> PreparedPairs:
-    """Opens the corpora; their tokenizer becomes that of the run, and is stored in its `folder`.
+    """Opens prepared corpora; their tokenizer becomes that of the run, and is stored in its
+    `folder`.
 
     Args:
         cache: for copies of shards that are far away, and of the validation pairs' ids.

@@ -21,11 +21,7 @@ Batches = TypeVar("Batches", bound=MicroBatch)
 
 @dataclass(frozen=True)
 class PreparedTexts:
-    """The training and validation data of a run.
-
-    Attributes:
-        labels: the labels of a classifier; () without labels.
-    """
+    """The training and validation data of a run; without labels, `labels` is ()."""
 
     tokenizer: Tokenizer
     train: ExampleStore

@@ -159,9 +159,7 @@ class CaptioningTask:
         )
 
     def _setting(self, model: Model) -> AlignmentSetting | None:
-        """The alignment setting with the best pointing accuracy, or the default if there are no
-        boxes.
-        """
+        """The alignment setting with the best pointing accuracy; without boxes, the default."""
         if not model.cross_sites:
             return None
         prepared = self._prepared

@@ -173,9 +173,7 @@ class TranslationTask:
         write_bundle(folder, weights, bundle, prepared.tokenizer, card)
 
     def _setting(self, weights: Mapping[str, Tensor]) -> AlignmentSetting | None:
-        """The best alignment setting of the model, by some validation pairs; None: it has no
-        attention.
-        """
+        """The best alignment setting, by some validation pairs; None: there is no attention."""
         with torch.random.fork_rng(devices=[]):  # the random state of training is not changed
             model = self.build().eval()
         assert isinstance(model, SequenceToSequence)

@@ -48,11 +48,7 @@ def write_block(plan: CorpusPlan, name: str, pairs: ColumnReader) -> int:
 def read_block(
     plan: CorpusPlan, block: WorkBlock, size: int, rows: Rows | None = None
 ) -> Iterator[PairColumns]:
-    """The pairs of a block, `size` at a time.
-
-    Args:
-        rows: which pairs; None: all.
-    """
+    """The pairs of a block, `size` at a time; only `rows`, if given."""
     lines = _line_numbers(plan, block)
     with ExitStack() as stack:
         sides = [stack.enter_context(file.open("rb")) for file in _side_files(plan, block)]

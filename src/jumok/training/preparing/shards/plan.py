@@ -52,7 +52,6 @@ class WorkBlock:
 
     @property
     def name(self) -> str:
-        """That of its files."""
         return name_of_block(self.corpus, self.part)
 
 
@@ -86,7 +85,6 @@ class CorpusPlan:
 
     @property
     def corpora(self) -> list[Corpus]:
-        """Those of the recipe."""
         skip = self.config.data.skip_damaged
         return [corpus_of_pairs(one, skip) for one in self.config.data.train]
 
@@ -106,7 +104,6 @@ class CorpusPlan:
 
     @property
     def digest(self) -> str:
-        """Names the identity."""
         content = json.dumps(self.identity, sort_keys=True)
         return hashlib.sha256(content.encode()).hexdigest()[:32]
 
@@ -127,8 +124,8 @@ def begin(plan: CorpusPlan) -> bool:
         Whether anything is left to do.
 
     Raises:
-        ConfigError: the folder holds something else, another recipe's corpus, or one that was
-            begun with another number of tasks.
+        ConfigError: the folder holds something else, another recipe's corpus, or one that was begun
+            with another number of tasks.
         DataError: a file of the corpus is missing, or the folder cannot be written.
     """
     for corpus in plan.corpora:
