@@ -18,7 +18,7 @@ from jumok.errors import BundleError, ConfigError, TrainingError
 from jumok.planning.products import TextLengths, model_parts
 from jumok.plugins import Plugin, load_plugin
 from tests.training.conftest import Recorder, write_corpus
-from tests.training.test_resume import Killed, killed_at
+from tests.training.runs import Killed, killed_at
 
 DOCS = Path(__file__).parents[2] / "docs"
 TINY = """

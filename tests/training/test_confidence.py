@@ -37,11 +37,6 @@ def test_the_card_has_the_calibration_and_the_translator_uses_it(
     assert "reliability" in said
 
 
-def test_few_validation_sentences_give_no_calibration(tmp_path, make_config, recorder):
-    result = train(make_config("validation.every=12"), tmp_path, recorder())
-    assert read_bundle(result.model).card.confidence is None
-
-
 @pytest.mark.skipif(library() is None, reason="needs a C compiler")
 @pytest.mark.parametrize("score", ["scaled-dot", "additive"])
 def test_validation_decodes_on_the_engine_where_that_serves_the_model(

@@ -11,7 +11,7 @@ from safetensors.torch import load_file
 
 from jumok.bundle.fingerprint import fingerprint_in
 from jumok.bundle.reading import read_bundle
-from jumok.data.files.run_log import read_log, run_log
+from jumok.data.files.run_log import run_log
 from jumok.errors import BundleError, ConfigError, DataError
 from jumok.training import checkpoint
 from jumok.training.further import fill_matching, prepare_further
@@ -20,8 +20,8 @@ from jumok.training.run import train
 from jumok.training.screen import validation_line
 from jumok.training.start import parse
 from tests.training.conftest import Recorder
+from tests.training.runs import Killed, assert_same_end, killed_at
 from tests.training.starts import FAMILIES, earlier, further, labelled
-from tests.training.test_resume import TIMES, Killed, killed_at
 
 WITHOUT_LABELS = ("transformer", "text")
 
@@ -52,19 +52,6 @@ def start_model(trained_once, tmp_path):
         return tmp_path / "runs" / "old" / "model", screen
 
     return copied
-
-
-def state(home: Path):
-    saved = checkpoint.read(home / checkpoint.CURRENT)
-    timeless = {k: v for k, v in saved.run["progress"].items() if not k.endswith("seconds")}
-    tensors = {name: tensor.clone() for name, tensor in saved.tensors.items()}
-    return tensors, timeless, saved.run["cursor"]
-
-
-def records(home: Path):
-    return [
-        {k: v for k, v in line.items() if k not in TIMES} for line in read_log(home / "log.jsonl")
-    ]
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -105,11 +92,7 @@ def test_a_mixed_run_is_resumed_without_the_model_and_ends_in_the_same_bits(
         else:
             with pytest.raises(Killed):
                 train(config, runs["cut"], killed_at(Recorder, stop), resume=True)
-    whole, cut = (state(folder / "new") for folder in runs.values())
-    assert whole[1:] == cut[1:]
-    for name, tensor in whole[0].items():
-        assert torch.equal(tensor, cut[0][name]), name
-    assert records(runs["whole"] / "new") == records(runs["cut"] / "new")
+    assert_same_end(runs["whole"] / "new", runs["cut"] / "new")
 
 
 @pytest.mark.parametrize("family", FAMILIES)

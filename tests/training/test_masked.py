@@ -11,7 +11,6 @@ from jumok.bundle.reading import read_bundle
 from jumok.bundle.weights import load_model
 from jumok.config import Config, parse_config
 from jumok.errors import ConfigError, DataError
-from jumok.training import checkpoint
 from jumok.training.run import train
 from jumok.training.task import prepare_task
 
@@ -58,36 +57,6 @@ def make(rows: Path, model: dict[str, Any], columns: dict[str, Any], overrides: 
         "validation": {"every": 3},
     }
     return parse_config(values, overrides)
-
-
-class StopError(Exception):
-    pass
-
-
-def stop_at(recorder: Any, step: int) -> Any:
-    def stop(number: int) -> None:
-        if number == step:
-            raise StopError
-
-    return recorder(stop)
-
-
-def assert_resuming_changes_no_bit(config: Config, tmp_path: Path, recorder: Any) -> None:
-    train(config, tmp_path / "whole", recorder())
-    with pytest.raises(StopError):
-        train(config, tmp_path / "cut", stop_at(recorder, 6))
-    train(config, tmp_path / "cut", recorder(), resume=True)
-    whole, cut = (
-        checkpoint.read(tmp_path / runs / config.name / checkpoint.CURRENT)
-        for runs in ("whole", "cut")
-    )
-    assert cut.run["cursor"] == whole.run["cursor"]
-    for name, tensor in whole.tensors.items():
-        assert torch.equal(cut.tensors[name], tensor), name
-
-
-def test_a_resumed_masked_model_has_the_same_bits(rows, tmp_path, recorder):
-    assert_resuming_changes_no_bit(masked(rows), tmp_path, recorder)
 
 
 def test_a_trained_masked_model_fills_gaps(rows, tmp_path, recorder):
@@ -145,11 +114,6 @@ def test_positions_must_hold_the_longest_text(rows):
 def classifier(rows: Path, model: dict[str, Any], *overrides: str) -> Config:
     columns = {"text_column": 0, "label_column": 1}
     return make(rows, {"kind": "text-classifier", **model}, columns, overrides)
-
-
-def test_a_resumed_classifier_has_the_same_bits(rows, tmp_path, recorder):
-    config = classifier(rows, {"dim": 16, "heads": 2, "layers": 1, "pooling": "first"})
-    assert_resuming_changes_no_bit(config, tmp_path, recorder)
 
 
 def test_a_classifier_starts_from_the_encoder_and_learns(rows, tmp_path, recorder):

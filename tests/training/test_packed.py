@@ -15,10 +15,9 @@ from jumok.errors import ConfigError
 from jumok.models.causal import CausalLanguageModel
 from jumok.shapes import Tensor
 from jumok.training.objectives import ConsistentTranslation, next_token, translation
-from jumok.training.run import batches_of, train
+from jumok.training.run import batches_of
 from tests.models.variants import VARIANTS, build, config
 from tests.parity.torch_weights import roughen
-from tests.training.test_resume import Killed, killed_at
 
 SOURCES = [[5, 6, 7], [8], [9, 10, 11, 12, 13, 14], [15, 16]]
 TARGETS = [[17], [18, 19, 20, 21], [22, 23], [24, 25, 26, 27, 28]]
@@ -160,21 +159,3 @@ def test_what_cannot_be_packed_is_refused(make_config):
     rnn = {"name": "r", "model": {"kind": "rnn"}, "data": {"smallworld": {}}}
     with pytest.raises(ConfigError, match=r"the state of an RNN would carry over"):
         parse_config({**rnn, "training": {"batches": "packed"}})
-
-
-def test_a_run_of_packed_batches_learns_and_resumes(tmp_path, make_config, recorder):
-    """Killed at step 3, the run ends with the same bits as one that was not."""
-    recipe = make_config(
-        "training.batches=packed", "training.tokens_per_micro_batch=120", "training.steps=4",
-        "training.checkpoint_every=2", "validation.every=4", "validation.decode_pairs=1",
-    )  # fmt: skip
-    train(recipe, tmp_path / "whole", recorder())
-
-    with pytest.raises(Killed):
-        train(recipe, tmp_path / "parts", killed_at(recorder, 3))
-    log = recorder()
-    result = train(recipe, tmp_path / "parts", log, resume=True)
-    ends = [tmp_path / name / "tiny" / "model" / "model.safetensors" for name in ("whole", "parts")]
-    assert ends[0].read_bytes() == ends[1].read_bytes()
-    assert result.progress.step == 4
-    assert log.validations[-1].loss < log.steps[0].loss
