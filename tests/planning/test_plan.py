@@ -161,6 +161,7 @@ def test_model_that_is_too_large_is_named():
     (first, *_) = warnings_of(config, *facts(config))
     assert first.rule == "memory"
     assert "more cards share them, or the model has to be" in first.text
+    assert "times as small (model.dim by" in first.text
 
 
 def test_weights_in_rows_are_not_planned():

@@ -2,7 +2,6 @@
 
 import multiprocessing
 import pickle
-import socket
 import time
 import traceback
 from collections.abc import Callable, Collection
@@ -11,6 +10,7 @@ from typing import Any
 
 import torch
 
+from jumok.cli.training.processes import free_port
 from jumok.training.torch_ranks import TorchRanks, process_group
 
 SECONDS = 300  # of machines that are busy
@@ -23,9 +23,7 @@ class Group:
     """
 
     def __init__(self, count: int) -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+        port = free_port()
         # Forked from a process without threads, which imports torch once for all of them.
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(["tests.training.gloo_group", "jumok.training.learner"])

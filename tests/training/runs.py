@@ -10,6 +10,7 @@ import torch
 
 from jumok.data.files.run_log import read_log
 from jumok.training import checkpoint
+from tests.training.tiny import assert_same_bits
 
 TIMES = {"seconds", "step_seconds", "cpu_seconds", "memory", "took"}
 
@@ -52,9 +53,7 @@ def assert_same_end(one: Path, other: Path) -> None:
     """Two runs ended with the same bits, and logged the same."""
     (tensors, *rest), (others, *other_rest) = final_state(one), final_state(other)
     assert rest == other_rest
-    assert tensors.keys() == others.keys()
-    for name, tensor in tensors.items():
-        assert torch.equal(tensor, others[name]), name
+    assert_same_bits(tensors, others)
     models = [(home / "model" / "model.safetensors").read_bytes() for home in (one, other)]
     assert models[0] == models[1]
     assert records(one) == records(other)

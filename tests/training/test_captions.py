@@ -11,6 +11,7 @@ from jumok.systems.captioner import Captioner
 from jumok.training.run import train
 from smallworld import scenes
 from tests.training.conftest import Recorder
+from tests.training.starts import TRAINING
 
 CNN = {"kind": "cnn", "size": 16, "patch": 4, "channels": [8], "blocks": 1, "dropout": 0.1}
 STACK = {"kind": "transformer", "dim": 12, "heads": 2, "feedforward": 16, "layers": 1}
@@ -25,16 +26,7 @@ def recipe(data: dict[str, object], **changes: object) -> CaptionConfig:
         "data": data,
         "tokenizer": {"kind": "char", "size": 60, "byte_fallback": False},
         "model": {"kind": "captioner", "encoder": CNN, "decoder": STACK},
-        "training": {
-            "steps": 4,
-            "tokens_per_batch": 900,
-            "tokens_per_micro_batch": 450,
-            "precision": "fp32",
-            "threads": 1,
-            "log_every": 1,
-            "checkpoint_every": 2,
-            "schedule": {"warmup": 2},
-        },
+        "training": TRAINING | {"tokens_per_batch": 900, "tokens_per_micro_batch": 450},
         "validation": {"every": 2, "metric": "loss", "decode_pictures": 3},
     }
     config = parse_config({**values, **changes})

@@ -4,6 +4,7 @@ import json
 import shutil
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -11,10 +12,11 @@ from safetensors.torch import load_file
 
 from jumok.bundle.fingerprint import fingerprint_in
 from jumok.bundle.reading import read_bundle
+from jumok.config import parse_config
 from jumok.data.files.run_log import run_log
 from jumok.errors import BundleError, ConfigError, DataError
 from jumok.training import checkpoint
-from jumok.training.further import fill_matching, prepare_further
+from jumok.training.further import fill_matching, prepare_further, sized
 from jumok.training.log import ValidationRecord
 from jumok.training.run import train
 from jumok.training.screen import validation_line
@@ -154,6 +156,18 @@ def test_steps_and_learning_rate_fit_the_new_data(tmp_path, start_model):
     assert "learning_rate = 0.002\n" in recipe
     again = parse(values, fixed, runs=tmp_path / "runs")
     assert again == result.config
+
+
+def test_minutes_alone_end_a_run_that_has_no_steps(tmp_path):
+    new = FAMILIES["text"](tmp_path, 2) | {"name": "new", "training": {"minutes": 5}}
+    task = SimpleNamespace(
+        start=SimpleNamespace(steps=1000), updates=SimpleNamespace(epoch_steps=7.0)
+    )
+    fitted = sized(parse_config(new), task)
+    assert fitted.training.step_limit is None
+    assert (fitted.training.schedule.warmup, fitted.validation.every) == (7, 7)
+    new["training"] |= {"steps": 30}
+    assert sized(parse_config(new), task).training.step_limit == 30
 
 
 def test_the_log_has_both_scores_and_the_plot_reads_them(tmp_path, start_model):

@@ -10,6 +10,7 @@ from jumok.config import Config, parse_config
 from jumok.errors import ConfigError, DataError
 from jumok.training.run import train
 from tests.data.painted import paint
+from tests.training.starts import TRAINING
 
 
 @pytest.fixture
@@ -35,18 +36,8 @@ def config(tmp_path: Path):
                 "attention_dropout": 0.1,
                 "dropout": 0.1,
             },
-            "training": {
-                "steps": 8,
-                "tokens_per_batch": 24,
-                "tokens_per_micro_batch": 12,
-                "learning_rate": 0.01,
-                "precision": "fp32",
-                "threads": 1,
-                "log_every": 1,
-                "checkpoint_every": 3,
-                "schedule": {"warmup": 2},
-                "average": {"decay": 0.8},
-            },
+            "training": TRAINING
+            | {"steps": 8, "tokens_per_batch": 24, "tokens_per_micro_batch": 12},
             "validation": {"every": 4},
         }
         return parse_config(values, overrides)

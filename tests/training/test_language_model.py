@@ -10,6 +10,7 @@ from jumok.errors import ConfigError, DataError
 from jumok.systems.language_model import LanguageModel, together
 from jumok.training.run import train
 from tests.training.conftest import WORDS
+from tests.training.starts import STACK, TRAINING
 
 LINES = [" ".join(WORDS[(row + step) % 11] for step in range(2 + row % 7)) for row in range(60)]
 
@@ -22,25 +23,9 @@ def make_text_config(tmp_path):
         values = {
             "name": "tiny",
             "data": {"train": [{"file": str(tmp_path / "rows.txt")}]},
-            "model": {
-                "kind": "causal-lm",
-                "dim": 16,
-                "heads": 2,
-                "layers": 1,
-                "feedforward": 32,
-                "max_length": 16,
-            },
-            "training": {
-                "steps": 8,
-                "tokens_per_batch": 96,
-                "tokens_per_micro_batch": 48,
-                "learning_rate": 0.01,
-                "precision": "fp32",
-                "threads": 1,
-                "log_every": 1,
-                "checkpoint_every": 3,
-                "schedule": {"warmup": 3},
-            },
+            "model": {"kind": "causal-lm", **STACK, "layers": 1, "max_length": 16},
+            "training": TRAINING
+            | {"steps": 8, "tokens_per_batch": 96, "tokens_per_micro_batch": 48},
             "validation": {"every": 4},
         }
         return parse_config(values, overrides)

@@ -12,7 +12,7 @@ from jumok.data.pairs.batches import Batch, collate
 from jumok.models.encoder_decoder import Transformer
 from jumok.training.learner import Learner, Update, balance_micro_batches
 from jumok.training.objectives import translation
-from tests.training.tiny import batches, config, model, pairs, weights
+from tests.training.tiny import assert_same_bits, batches, config, model, pairs, saved, weights
 
 RATE = 3e-3
 DROPPED = dict.fromkeys(
@@ -33,17 +33,6 @@ def learner(
 
 def run(learning: Learner, first: int, last: int) -> list[Update]:
     return [learning.update(batches(step), step, RATE / step) for step in range(first, last + 1)]
-
-
-def saved(learning: Learner) -> dict[str, torch.Tensor]:
-    """What a checkpoint would hold."""
-    return {name: tensor.clone() for name, tensor in learning.state().items()}
-
-
-def assert_same_bits(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> None:
-    assert set(one) == set(other)
-    for name, tensor in one.items():
-        assert torch.equal(tensor, other[name]), name
 
 
 def assert_close(one: Learner, other: Learner, tolerance: float) -> None:

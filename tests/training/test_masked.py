@@ -13,8 +13,7 @@ from jumok.config import Config, parse_config
 from jumok.errors import ConfigError, DataError
 from jumok.training.run import train
 from jumok.training.task import prepare_task
-
-WORDS = ["one", "two", "three", "four", "five", "six", "seven"]
+from tests.training.starts import TRAINING, WORDS
 
 
 @pytest.fixture
@@ -43,17 +42,7 @@ def make(rows: Path, model: dict[str, Any], columns: dict[str, Any], overrides: 
         },
         "tokenizer": {"kind": "char", "size": 48, "byte_fallback": False},
         "model": {"dropout": 0.1, **model},
-        "training": {
-            "steps": 9,
-            "tokens_per_batch": 300,
-            "tokens_per_micro_batch": 100,
-            "learning_rate": 0.01,
-            "precision": "fp32",
-            "threads": 1,
-            "log_every": 1,
-            "checkpoint_every": 4,
-            "schedule": {"warmup": 3},
-        },
+        "training": TRAINING | {"steps": 9},
         "validation": {"every": 3},
     }
     return parse_config(values, overrides)

@@ -20,7 +20,7 @@ from jumok.training.optimization.slices import (
 )
 from jumok.training.ranks import tree_sum
 from tests.training.crew import Crew, Member
-from tests.training.tiny import batches, config, model
+from tests.training.tiny import assert_same_bits, batches, config, model
 
 RATE, STEPS = 3e-3, 4
 DROPPED = dict.fromkeys(("dropout", "attention_dropout", "word_dropout"), 0.2)
@@ -84,12 +84,6 @@ def whole(learners: list[Learner]) -> dict[str, torch.Tensor]:
     return found
 
 
-def assert_same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> None:
-    assert one.keys() == other.keys()
-    for name, tensor in one.items():
-        assert torch.equal(tensor.nan_to_num(9.0), other[name].nan_to_num(9.0)), name
-
-
 @pytest.mark.parametrize("precision", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize(
     "options",
@@ -105,8 +99,8 @@ def test_slices_have_the_bits_of_one_process(precision, options):
     assert not state["master"].isnan().any()
     for count in (2, 4):
         its_state, its_averaged, everyone, everywhere = trained(count, precision, **options)
-        assert_same(state, its_state)
-        assert_same(averaged, its_averaged)
+        assert_same_bits(state, its_state)
+        assert_same_bits(averaged, its_averaged)
         assert all(updates == told for updates in everyone)
         for theirs in everywhere:
             assert all(map(torch.equal, weights, theirs))
