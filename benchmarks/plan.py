@@ -21,6 +21,7 @@ from typing import TypedDict
 
 import numpy as np
 
+from benchmarks.process import own_memory_peak
 from jumok.data.pairs.blocks import BLOCK, StoredLengths
 from jumok.data.pairs.sampler import CorpusCursor, CorpusOrder, by_length, by_length_for_shares
 from jumok.data.store import Ragged
@@ -28,7 +29,6 @@ from jumok.data.store import Ragged
 CHUNK = 10_000_000
 MICRO_TOKENS, UPDATE_TOKENS, SHARES, SEED = 1024, 4096, 4, 1
 WHOLE_BYTES = 40  # of a pair in a plan of a whole corpus, as measured
-POLL = 0.01  # seconds
 
 
 class PlanCosts(TypedDict):
@@ -87,17 +87,12 @@ def measured(folder: Path, whole: bool, blocks: int) -> tuple[PlanCosts, float]:
     command = [sys.executable, "-m", "benchmarks.plan", "--child", str(folder), str(blocks)]
     command += ["--whole"] if whole else []
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        peak = 0
-        status = Path(f"/proc/{process.pid}/status")
-        while process.poll() is None:
-            rows = dict(line.split(":", 1) for line in status.read_text().splitlines())
-            peak = max(peak, int(rows.get("RssAnon", "0 kB").split()[0]))
-            time.sleep(POLL)
+        peak = own_memory_peak(process)
         assert process.stdout is not None
         output = process.stdout.read()
     if process.returncode:
         raise SystemExit(f"benchmarks.plan: the plan ended with {process.returncode}")
-    return json.loads(output), 1024.0 * peak
+    return json.loads(output), peak
 
 
 def available() -> int:
