@@ -2,9 +2,8 @@
 
 A slice is a safetensors file with what one process has of each tensor; the index is a JSON file
 with the rest of the run's state, the ranges in each slice and its digest. All slices are forced to
-the disk before the first process renames the index, so a checkpoint is complete or not there, even
-after a power cut. The previous one stays as `checkpoint.previous.json`. Any number of processes can
-read a checkpoint: each takes the ranges that it owns.
+the disk before the first process renames the index, so a checkpoint is complete or not there. The
+previous one stays as `checkpoint.previous.json`. Any number of processes can read a checkpoint.
 """
 
 import contextlib
@@ -45,10 +44,9 @@ class Checkpoint:
     """The state of one process, or of the whole run.
 
     Attributes:
-        run: the rest of the state as JSON values, with the fingerprint of its recipe ("recipe") and
-            its "progress".
-        ranges: by name, which elements of a row that all processes share a tensor holds one after
-            another. A tensor that is not named here is the same in all processes.
+        run: the rest of the state as JSON values; "recipe" is its fingerprint, with "progress".
+        ranges: by name, the elements that a tensor holds of a row that all processes share. A
+            tensor that is not named here is the same in all processes.
     """
 
     tensors: Mapping[str, Tensor]
@@ -166,8 +164,8 @@ def load(
 ) -> tuple[Checkpoint, str | None]:
     """The newest complete checkpoint, and a message for the user if a damaged one was skipped.
 
-    All processes call it. What one of them finds damaged, none of them uses. The index of the
-    damaged one is renamed, so that the next save does not replace the good one with it.
+    All processes call it. What one of them finds damaged, none of them uses, and its index is
+    renamed, so that the next save does not replace the good one with it.
 
     Args:
         wanted: what this process needs of each tensor; None: everything.

@@ -103,7 +103,7 @@ class FineTuning:
     """A task whose model starts from a trained one.
 
     Args:
-        earlier: the task of the recipe that the model was trained with; None if it is not known.
+        earlier: the task of the recipe that the model was trained with; None: it is not known.
         home: the run's folder.
 
     Attributes:

@@ -40,11 +40,11 @@ class Update:
 
     Attributes:
         loss: label-smoothed, nats per target.
-        tokens, source_tokens: `targets` and `sources` of its micro-batches.
+        tokens, source_tokens: targets and sources.
         gradient_norm: before clipping.
         skipped: the loss or the gradient was not finite, and the weights were not changed.
-        balance: of the experts of mixtures (`layers/experts.py`), 1 if all are used equally, as a
-            mean over layers and targets; None: the model has none. The loss does not contain it.
+        balance: of the experts of mixtures (`layers/experts.py`), 1 if all are used equally, a mean
+            over layers and targets; None: there are none. The loss does not contain it.
     """
 
     loss: float
@@ -63,10 +63,10 @@ class Learner:
         seed: of the dropout masks, together with the step: there is no random state to save.
         precision: of products and activations.
         shares: of the micro-batches of a step, a power of two.
-        threads: the number of micro-batches computed in parallel (CPU).
-        ranks: a power of two of them, at most as many as shares, of which each computes those with
-            its own number modulo theirs. All call the same methods in the same order.
-        device: on which it trains; None: where the model is.
+        threads: the micro-batches computed in parallel (CPU).
+        ranks: a power of two, at most as many as shares, of which each computes those with its own
+            number modulo theirs. All call the same methods in the same order.
+        device: None: where the model is.
 
     Attributes:
         recorded: passes that a GPU repeats by a single call; None: none are recorded.
@@ -108,11 +108,7 @@ class Learner:
     def update(
         self, batches: Sequence[MicroBatch | Planned[MicroBatch]], step: int, learning_rate: float
     ) -> Update:
-        """One step, counted from 1, on all `batches` together.
-
-        Args:
-            batches: of all processes; each collates its own only.
-        """
+        """One step, counted from 1, on all `batches`; each process collates its own only."""
         assignments = self._assignments(batches)
         own = {index: collated(batches[index]) for index in self._own(batches)}
         tokens, sources = self._total(

@@ -43,16 +43,15 @@ class Progress:
     """The progress of a run, all of which is in the checkpoint.
 
     Attributes:
-        step: optimizer steps made.
-        tokens, source_tokens: their tokens, without padding.
-        seconds: wall time of the run, validation and saving included.
+        tokens, source_tokens: without padding.
+        seconds: wall time, validation and saving included.
         step_seconds, cpu_seconds: wall and processor time of the steps alone.
         best: the best validation so far by the recipe's metric; None before the first.
         worse: validations since the best one.
         untrained: why the best model counts as untrained; None: it is trained.
         validated_seconds: `seconds` at the last validation.
         validation_seconds: wall time of all validations.
-        skipped, skipped_in_a_row: steps skipped because something was not finite.
+        skipped, skipped_in_a_row: steps that were not finite.
         loss_sum, loss_tokens: since the last record in the log.
     """
 
@@ -111,7 +110,6 @@ class Loop:
     Args:
         folder: of the checkpoints.
         dtype: of decoding in validation.
-        screen: is called after every step.
         ranks: the first one validates and writes files; its clock is that of all.
     """
 

@@ -74,10 +74,10 @@ def product_seconds(
     """Seconds for one size x size matrix product: the fastest of seven, after one to warm up.
 
     A GPU gets larger matrices: a small product takes as long as its call. A CPU is measured in one
-    thread and by that thread's clock, so that other processes do not matter.
+    thread and by that thread's clock, whatever other processes do.
 
     Args:
-        hopeless: seconds; if the first two after the warm-up both take longer, no more are timed.
+        hopeless: seconds; if the first two both take longer, no more are timed.
     """
     on_cpu = device.type == "cpu"
     size = size or (512 if on_cpu else 4096)

@@ -60,8 +60,8 @@ class ShardingRanks(Ranks, Protocol):
         often, forward and backward.
 
         Args:
-            parts: of `whole`; their parameters are brought together only while they compute. The
-                others stay together from the beginning of a call to the end of its backward pass.
+            parts: of `whole`; their parameters are brought together only while they compute, the
+                others from the beginning of a call to the end of its backward pass.
             precision: of computations; the parameters that are kept are float32.
             device: to which the parameters are brought, one part after another.
 
@@ -107,11 +107,8 @@ def all_gather_object(ranks: Ranks, facts: JsonObject) -> list[JsonObject]:
 def tree_sum(parts: Sequence[Tensor], down_to: int = 1) -> list[Tensor]:
     """Adds the second half of the parts to the first in float32, again and again.
 
-    The order of the sums depends on the number of parts alone, and whoever has all parts that are
-    equal modulo `down_to` can add them up without the others.
-
-    Args:
-        parts: their number is `down_to` times a power of two.
+    The order depends on the number of parts alone (`down_to` times a power of two), and whoever has
+    all parts that are equal modulo `down_to` can add them up without the others.
     """
     sums = list(parts)
     while len(sums) > down_to:

@@ -1,9 +1,9 @@
 """Exchange between processes of one machine through shared memory (Linux only).
 
 A channel is a memory segment for each direction, and a socket by which each side tells the other
-that it has written. A process that ends is noticed at once, because its sockets close. Nothing has
-a name in the file system, so nothing is left behind. Over gloo, training in bfloat16 is 9 to 11 %
-slower (docs/decisions/2026-11-27-own-collectives.md).
+that it has written, and notices that it has ended. Nothing has a name in the file system, so
+nothing is left behind. Over gloo, training in bfloat16 is 9 to 11 % slower
+(docs/decisions/2026-11-27-own-collectives.md).
 """
 
 import mmap

@@ -49,8 +49,7 @@ class MicroBatch(Protocol):
     """A micro-batch; a step sums the gradients of several.
 
     Attributes:
-        targets: the number of predictions that the loss is summed over: target tokens, END
-            included, or one per classified example.
+        targets: predictions that the loss is summed over: target tokens, END included, or examples.
         sources: source tokens, END included, or images.
         work: its cost relative to others, padding included.
     """
@@ -80,7 +79,7 @@ class UpdateSource(Protocol):
 
     Attributes:
         cursor: the position after the last update; JSON.
-        epoch_steps: the number of updates in one pass over the data, about.
+        epoch_steps: updates in one pass over the data, about.
     """
 
     @property
@@ -104,11 +103,9 @@ class Scores:
 
     Attributes:
         loss: nats per target, without label smoothing.
-        figures: the scores of the model card; of those that a recipe can choose by, higher is
-            better.
+        figures: of the model card; of those that a recipe can choose by, higher is better.
         untrained: why the model counts as untrained; None: it is trained.
-        earlier: of a model that is trained further, the scores on the validation data of its
-            earlier training; None: this data is not known.
+        earlier: of a model that is trained further, on the data of its earlier training, if known.
         confidence: None: it was not measured.
     """
 
@@ -188,7 +185,6 @@ class Task(Protocol):
     """One kind of system with its data.
 
     Attributes:
-        objective: the loss to minimize.
         unit: the name of a target: "tokens", "images".
         updates: the batches of every step, from the first one on.
     """
@@ -200,7 +196,7 @@ class Task(Protocol):
     def build(self) -> nn.Module: ...
 
     def describe(self, model: nn.Module) -> Iterator[str]:
-        """Descriptions for the user before the first step, one line each."""
+        """Lines for the user before the first step."""
         ...
 
     def validate(self, model: nn.Module, dtype: torch.dtype) -> Scores:

@@ -31,11 +31,10 @@ class TextSize:
     """The settings for texts of up to `characters` characters; None: of any length.
 
     Attributes:
-        subwords: of the vocabulary besides single characters and bytes.
+        subwords: besides single characters and bytes.
         context: tokens of a window.
         batch: tokens per step.
         average: the decay of the averaged weights.
-        validations: the longer the held-out text, the fewer.
         patience: validations without improvement after which training stops.
     """
 

@@ -36,9 +36,8 @@ def recompute(model: nn.Module) -> None:
 def give_back_freed_memory() -> None:
     """Gives freed memory back to the system, now and from now on, where the C library is glibc.
 
-    glibc keeps freed blocks of up to 32 MB. Between tensors that stay, these gaps fit few others,
-    and a process grows to twice of what it uses. Tensors of LARGE bytes get memory of their own
-    from now on, unless they fit into an earlier gap.
+    glibc keeps freed blocks of up to 32 MB, and a process grows to twice of what it uses. Tensors
+    of LARGE bytes get memory of their own from now on, unless they fit into an earlier gap.
     """
     try:
         library = ctypes.CDLL(None)

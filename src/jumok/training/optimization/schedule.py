@@ -12,11 +12,10 @@ from jumok.config import ScheduleConfig
 def learning_rate(
     schedule: ScheduleConfig, peak: float, step: int, share: float, *, timed: bool = False
 ) -> float:
-    """The learning rate of one optimizer step.
+    """The learning rate of one optimizer step, counted from 1.
 
     Args:
         peak: reached at the end of the warm-up.
-        step: counts from 1.
         share: the finished share of the run, 0 to 1: of its steps, or of its time.
         timed: the share is one of time.
     """

@@ -172,8 +172,6 @@ class Sliced:
 class Exchange:
     """Sums gradients over the processes slice by slice, and brings the weights back whole.
 
-    The order of the sums (`tree_sum`) depends on the number of shares alone.
-
     Attributes:
         number: of its slice; and of its shares, modulo the number of processes.
         ranges: what it owns of each segment of the row. One after another, they are the slice.

@@ -39,7 +39,7 @@ class PreparedCaptions:
     Attributes:
         checked: the validation images and their reference captions.
         boxes: of the objects that validation captions name; None: not known.
-        sources: the name of every table, for the card.
+        sources: the name of every table.
     """
 
     tokenizer: Tokenizer

@@ -47,7 +47,7 @@ class PretrainedRows:
 
     @torch.no_grad()
     def initialize(self, model: nn.Module) -> nn.Module:
-        """Writes the vectors into every embedding table, and freezes them if `frozen` is set."""
+        """Writes the vectors into every embedding table, frozen if the recipe says so."""
         for module in model.modules():
             if isinstance(module, Embedding):
                 self._check_width(module.table.shape[1])

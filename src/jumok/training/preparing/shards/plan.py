@@ -39,9 +39,8 @@ class WorkBlock:
 
     Attributes:
         number: of the block among all, and of its shard.
-        corpus: the index of the corpus in the recipe.
-        part: the number of the block in the corpus.
-        start: how many pairs come before it, in this corpus and in the ones before.
+        corpus, part: the index of the corpus, and the number of the block in it.
+        start: how many pairs come before it, in all corpora.
     """
 
     number: int
@@ -68,8 +67,7 @@ class CorpusPlan:
         folder: where to.
         tasks: into how many each stage is divided.
         shard_pairs: the pairs of each shard, before any are left out.
-        clean: the filters that are applied.
-        notes: why others cannot be.
+        clean, notes: the filters that are applied, and why others cannot be.
     """
 
     config: TranslationConfig
@@ -90,7 +88,7 @@ class CorpusPlan:
 
     @cached_property
     def identity(self) -> JsonObject:
-        """What the shards depend on, as JSON, with a digest of every file."""
+        """What the shards depend on, with a digest of every file."""
         data = self.config.data.model_dump(mode="json")
         clean = self.clean.model_dump() if self.clean else None
         return {
