@@ -324,6 +324,7 @@ class Shards:
         self.size = layout.size
 
     def shapes(self, index: int) -> list[torch.Size]:
+        """Those of what process `index` has."""
         return [
             torch.Size([end - first, *shape[1:]])
             for (_, _, shape), (first, end) in zip(
