@@ -8,6 +8,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from jumok.config.writing import toml_path
 from jumok.data.files.formats import bare_name
 from jumok.data.pairs.corpus import Corpus, read_pairs
 
@@ -111,16 +112,9 @@ patience = 6
 def _corpus_keys(corpus: Corpus) -> str:
     if corpus.file is None:
         sides = {"source": corpus.source, "target": corpus.target}
-        return "\n".join(f"{side} = {_path(path)}" for side, path in sides.items() if path)
+        return "\n".join(f"{side} = {toml_path(path)}" for side, path in sides.items() if path)
     columns = [json.dumps(column) for column in (corpus.source_column, corpus.target_column)]
-    return (
-        f"file = {_path(corpus.file)}\nsource_column = {columns[0]}\ntarget_column = {columns[1]}"
-    )
-
-
-def _path(path: Path) -> str:
-    """The absolute path, its $ doubled so that it stays a $."""
-    return json.dumps(str(path.absolute()).replace("$", "$$"), ensure_ascii=False)
+    return f"file = {toml_path(corpus.file)}\nsource_column = {columns[0]}\ntarget_column = {columns[1]}"
 
 
 def _suffix_language(path: Path | None) -> str:

@@ -8,6 +8,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from jumok.config.writing import toml_path
 from jumok.data.files.images import ImageSource
 from jumok.errors import DataError, Location
 
@@ -58,7 +59,6 @@ def recipe_for_pictures(folder: Path, images: LabelledFolder, name: str) -> str:
     """A complete recipe, as TOML for the user to edit."""
     small = images.pictures < 5_000
     steps = 1_500 if small else 3_000 if images.pictures < 30_000 else 10_000
-    path = json.dumps(str(folder.absolute()).replace("$", "$$"), ensure_ascii=False)
     return f"""\
 # Made by jumok for {images.pictures:,} pictures of {len(images.labels)} labels; edit it as needed.
 # All keys: jumok recipes show cifar10-attention
@@ -69,7 +69,7 @@ validation_pictures = {min(1_000, max(1, images.pictures // 10))}  # held out
 skip_damaged = false  # true: leave out images that cannot be read
 
 [[data.train]]
-folder = {path}
+folder = {toml_path(folder)}
 
 [data.augmentation]
 flip = true  # use false if left and right differ, as in letters

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from jumok.config.writing import toml_path
 from jumok.data.files.formats import bare_name
 from jumok.data.texts.corpus import Rule, TextCorpus, all_documents
 from jumok.errors import DataError, Location
@@ -173,10 +174,7 @@ patience = {size.patience}  # stop after this many validations without improveme
 
 
 def _corpora_sections(files: Iterable[Path]) -> str:
-    paths = (str(file.absolute()).replace("$", "$$") for file in files)  # a $ stays a $
-    return "\n".join(
-        f"[[data.train]]\nfile = {json.dumps(path, ensure_ascii=False)}\n" for path in paths
-    )
+    return "\n".join(f"[[data.train]]\nfile = {toml_path(file)}\n" for file in files)
 
 
 def _common_language(files: Sequence[Path]) -> str:
