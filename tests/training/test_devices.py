@@ -124,6 +124,7 @@ def test_a_run_from_before_a_key_resumes_where_the_key_has_no_value(tmp_path):
     file = tmp_path / folder.CONFIG
     kept = json.loads(file.read_text())
     del kept["recipe"]["training"]["sharding"], kept["recipe"]["training"]["recompute"]
+    del kept["recipe"]["model"]["window_layers"]
     file.write_text(json.dumps(kept))
     assert folder.read(tmp_path, recipe(recompute=True)) == decisions
     with pytest.raises(ConfigError, match="sharding was None and is now 'full'"):

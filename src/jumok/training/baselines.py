@@ -10,9 +10,8 @@ import numpy.typing as npt
 
 from jumok.bundle.card import Score
 
-LEAST_TEXT_SCORE = (
-    1.0  # BLEU, or percent of correct lines: below it, texts are correct by chance alone
-)
+LEAST_TEXT_SCORE = 1.0
+"""BLEU, or percent of correct lines: below it, texts are correct by chance alone."""
 
 Integers = npt.NDArray[np.integer]
 

@@ -57,7 +57,7 @@ LATER_KEYS = {
     "plugins": [],
     "cuda_graphs": True,
     "window": None,
-    "window_layers": ["window"],
+    "window_layers.0": "window",
     "batches": "auto",
     "sharding": "slices",
 }
@@ -174,8 +174,9 @@ def fingerprint(config: Config) -> str:
 
 
 def _is_of_earlier_recipes(key: str, value: object) -> bool:
-    name = key.rpartition(".")[2]
-    return name in LATER_KEYS and value == LATER_KEYS[name]
+    return any(
+        f".{key}".endswith(f".{name}") and value == before for name, before in LATER_KEYS.items()
+    )
 
 
 def read(folder: Path, config: Config) -> Decisions:

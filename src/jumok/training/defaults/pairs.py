@@ -113,8 +113,8 @@ def _corpus_keys(corpus: Corpus) -> str:
     if corpus.file is None:
         sides = {"source": corpus.source, "target": corpus.target}
         return "\n".join(f"{side} = {toml_path(path)}" for side, path in sides.items() if path)
-    columns = [json.dumps(column) for column in (corpus.source_column, corpus.target_column)]
-    return f"file = {toml_path(corpus.file)}\nsource_column = {columns[0]}\ntarget_column = {columns[1]}"
+    source, target = (json.dumps(each) for each in (corpus.source_column, corpus.target_column))
+    return f"file = {toml_path(corpus.file)}\nsource_column = {source}\ntarget_column = {target}"
 
 
 def _suffix_language(path: Path | None) -> str:

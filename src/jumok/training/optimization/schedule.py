@@ -1,7 +1,7 @@
 """The learning rate over the course of a run: `peak x warmup x decay`, pure functions of the step.
 
 Decay follows the finished share of the run, of its steps or its minutes. In a run of minutes the
-warm-up ends after its steps or after `warmup_share` of the time, whichever comes first.
+warm-up ends after its steps or after `warmup_share` of the run, whichever comes first.
 """
 
 import math
@@ -17,7 +17,7 @@ def learning_rate(
     Args:
         peak: reached at the end of the warm-up.
         share: the finished share of the run, 0 to 1: of its steps, or of its time.
-        timed: the share is one of time.
+        timed: minutes limit the run.
     """
     warmups = warmups_over(schedule, step, share, timed=timed)
     return peak * min(warmups, 1.0) * decay(schedule, warmups, share)
