@@ -45,12 +45,10 @@ class _Case:
 def warnings_of(config: Config, model: ModelNumbers, cluster: Cluster, plan: Plan) -> list[Warned]:
     """The rules that a plan breaks, the most serious first."""
     case = _Case(config, model, cluster, plan)
-    rules = (_memory, _processes, _bfloat16, _micro_batches, _waiting, _starting)
-    texts = [(rule, rule(case)) for rule in rules]
-    return [Warned(rule.__name__.strip("_"), text) for rule, text in texts if text]
+    return [Warned(name, text) for name, rule in RULES.items() if (text := rule(case))]
 
 
-def _memory(case: _Case) -> str:
+def _memory_warning(case: _Case) -> str:
     needed, capacity = case.plan.memory.total, case.plan.capacity
     if needed <= capacity:
         return ""
@@ -68,7 +66,7 @@ def _memory(case: _Case) -> str:
     )
 
 
-def _processes(case: _Case) -> str:
+def _processes_warning(case: _Case) -> str:
     most = max(get_args(TrainingConfig.model_fields["shares"].annotation))
     count = case.cluster.nodes if on_processors(case.cluster) else case.cluster.count
     if count & (count - 1):
@@ -79,7 +77,7 @@ def _processes(case: _Case) -> str:
     return ""
 
 
-def _bfloat16(case: _Case) -> str:
+def _bfloat16_warning(case: _Case) -> str:
     if case.cluster.card.bf16 is not None or case.config.training.precision == "fp32":
         return ""
     return (
@@ -88,7 +86,7 @@ def _bfloat16(case: _Case) -> str:
     )
 
 
-def _micro_batches(case: _Case) -> str:
+def _micro_batches_warning(case: _Case) -> str:
     """Fewer micro-batches than cards."""
     training = case.config.training
     if training.tokens_per_micro_batch <= case.plan.targets:
@@ -100,7 +98,7 @@ def _micro_batches(case: _Case) -> str:
     )
 
 
-def _waiting(case: _Case) -> str:
+def _waiting_warning(case: _Case) -> str:
     """Cards that wait for the network more than a tenth of the time."""
     if case.plan.busy >= BUSY:
         return ""
@@ -124,7 +122,7 @@ def _waiting(case: _Case) -> str:
     return text
 
 
-def _starting(case: _Case) -> str:
+def _starting_warning(case: _Case) -> str:
     """A card that computes faster than Python starts its kernels."""
     if on_processors(case.cluster):
         return ""
@@ -147,6 +145,16 @@ def _starting(case: _Case) -> str:
         f"{1e3 * computed:.1f} ms, and starting its kernels from Python takes about "
         f"{1e3 * started:.0f} ms: an update takes longer than planned; {do}"
     )
+
+
+RULES = {
+    "memory": _memory_warning,
+    "processes": _processes_warning,
+    "bfloat16": _bfloat16_warning,
+    "micro_batches": _micro_batches_warning,
+    "waiting": _waiting_warning,
+    "starting": _starting_warning,
+}
 
 
 def rounded_up(number: float) -> int:

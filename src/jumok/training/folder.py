@@ -33,7 +33,7 @@ from jumok.training import checkpoint
 
 CONFIG, TOKENIZER, MODEL = "config.json", "tokenizer.model", "model"
 RECIPE = "recipe.toml"
-STEPS = "steps"
+VALIDATED = "steps"
 CLEANING = "cleaning.json"
 SMALLWORLD, SCENES, TEST = "smallworld", "scenes", "test.tsv"  # generated training data
 START, EARLIER = "start.json", "earlier"  # the model that is trained further, and its data
@@ -87,7 +87,7 @@ def start(folder: Path) -> None:
     refuse_taken(folder)
     _refuse_others(folder)
     try:
-        for generated in (SMALLWORLD, SCENES, STEPS, EARLIER):
+        for generated in (SMALLWORLD, SCENES, VALIDATED, EARLIER):
             shutil.rmtree(folder / generated, ignore_errors=True)
         # The file by which a run is known goes last.
         for name in (RECIPE, LOG, TOKENIZER, TEST, START, CONFIG):
@@ -145,7 +145,7 @@ def tidy(folder: Path) -> None:
         for partial in folder.glob(pattern):
             partial.unlink(missing_ok=True)
     checkpoint.remove_unused(folder)
-    for parent in (folder, folder / STEPS):
+    for parent in (folder, folder / VALIDATED):
         sweep(parent)
     if (folder / MODEL).exists():
         shutil.rmtree(previous_folder(folder / MODEL), ignore_errors=True)

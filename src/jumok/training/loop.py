@@ -23,7 +23,7 @@ from jumok.plugins import digests_of
 from jumok.shapes import Tensor
 from jumok.training import checkpoint
 from jumok.training.checkpoint import Checkpoint
-from jumok.training.folder import MODEL, STEPS, fingerprint
+from jumok.training.folder import MODEL, VALIDATED, fingerprint
 from jumok.training.interrupt import Interrupt
 from jumok.training.learner import Learner, Update
 from jumok.training.log import Log, StepRecord, ValidationRecord, peak_memory
@@ -320,7 +320,7 @@ class Loop:
         progress = self.progress
         facts = RunStats(progress.step, progress.seconds / 60.0)
         kept = self.config.validation.keep == "all"
-        for due, name in ((best, MODEL), (kept, f"{STEPS}/{progress.step:06}")):
+        for due, name in ((best, MODEL), (kept, f"{VALIDATED}/{progress.step:06}")):
             if due:
                 self.task.write(self.folder / name, self.learner.weights(), scores, facts)
 

@@ -90,7 +90,7 @@ class CudaGraphs:
         """The result of `passes`, which are the same every time, recorded if that is possible."""
         if self._given_up or not self._recordable(replica.model):
             return passes(batch, scale)
-        shape = id(replica.model), _shape_of(batch)
+        shape = id(replica.model), _fixed_parts(batch)
         graph = self._recorded.get(shape)
         if graph is None:
             seen = self._seen.get(shape, ShapeCount())
@@ -146,10 +146,10 @@ class CudaGraphs:
         return Recorded(buffers, scale, key, *self._record(run))
 
 
-def _shape_of(batch: object) -> tuple[object, ...]:
+def _fixed_parts(batch: object) -> tuple[object, ...]:
     """What a batch shares with a recorded one: all but the numbers in tensors, and counts."""
     return tuple(
-        (name, _shape_of(value))
+        (name, _fixed_parts(value))
         if is_dataclass(value)
         else (name, value.shape, value.dtype)
         if isinstance(value, Tensor)
