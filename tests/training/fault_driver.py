@@ -131,10 +131,10 @@ class Faults:
     def differences(self, whole: dict[str, object]) -> list[str]:
         """In what the run differs from the unbroken one."""
         try:
-            found = what_is_there(self.home)
+            left = what_is_there(self.home)
         except Exception as error:
             return [f"unreadable: {error!r}"]
-        return [key for key in whole if found[key] != whole[key]]
+        return [key for key in whole if left[key] != whole[key]]
 
     def broken(self, at: int, how: int) -> tuple[str, str]:
         """How the run with this fault ended, and how the one that went on did."""

@@ -58,17 +58,17 @@ class Group:
         for pipe in self._pipes:
             pipe.send((task, given))
         until = time.monotonic() + SECONDS
-        found = []
+        answers = []
         living = [rank for rank in range(len(self._pipes)) if rank not in dying]
         for rank in living:
             pipe = self._pipes[rank]
             if not pipe.poll(max(0.0, until - time.monotonic())):
                 self._hung = f"rank {rank} hangs in {task}"
                 raise AssertionError(self._hung)
-            found.append(pickle.loads(pipe.recv_bytes()))
-        for rank, (_, failure) in zip(living, found, strict=True):
+            answers.append(pickle.loads(pipe.recv_bytes()))
+        for rank, (_, failure) in zip(living, answers, strict=True):
             assert failure is None, f"rank {rank}: {failure}"
-        return [answer for answer, _ in found]
+        return [answer for answer, _ in answers]
 
 
 def _member(pipe: Connection, rank: int, count: int, port: int) -> None:

@@ -54,8 +54,8 @@ def test_every_kind_of_update_has_the_bits_of_one_that_is_not_recorded(name):
         for recorded in learner.recorded._recorded.values():
             vars(recorded.batch).update(dict.fromkeys(COUNTS, 10**6))
         batches = case.batches(case.section)
-        found, expected = (each.update(batches, step, 1e-3) for each in (learner, plain))
-        assert found == expected
+        actual, expected = (each.update(batches, step, 1e-3) for each in (learner, plain))
+        assert actual == expected
     assert recorder.recorded >= 1
     assert recorder.again >= 2
     assert_same_bits(learner.state(), plain.state())
@@ -68,8 +68,8 @@ def test_a_recorded_pass_reads_the_batch_that_it_is_given():
     for step in range(1, BEFORE + 5):
         batches = case.batches(case.section)[:1]
         batches[0].source.add_(step)
-        found, expected = (each.update(batches, step, 1e-3) for each in (learner, plain))
-        assert found == expected
+        actual, expected = (each.update(batches, step, 1e-3) for each in (learner, plain))
+        assert actual == expected
     assert (recorder.recorded, recorder.again) == (1, 4)
 
 
@@ -135,7 +135,7 @@ def test_what_cannot_be_recorded_is_computed_as_before_and_says_so():
         expected = plain.update(batches, step, 1e-3)
         if step == BEFORE + 1:
             with pytest.warns(match=r"not permitted when stream is capturing.*cuda_graphs = false"):
-                found = learner.update(batches, step, 1e-3)
+                actual = learner.update(batches, step, 1e-3)
         else:
-            found = learner.update(batches, step, 1e-3)
-        assert found == expected
+            actual = learner.update(batches, step, 1e-3)
+        assert actual == expected

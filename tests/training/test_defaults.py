@@ -107,10 +107,10 @@ def test_characters_and_documents_are_counted(tmp_path: Path, book: Path) -> Non
     (tmp_path / "two.txt").write_text(f"{LINE}\n{LINE * LINES}")
     corpora = [TextCorpus(book), TextCorpus(tmp_path / "two.txt")]
     assert measure(corpora, "file").documents == 2
-    found = measure(corpora, "blank-line")
-    assert found.documents == 3
-    assert found.characters == 80 * LINES + 40 - 3  # the last line break of a block is none of it
-    assert found.alphabet == len(set(LINE))
+    length = measure(corpora, "blank-line")
+    assert length.documents == 3
+    assert length.characters == 80 * LINES + 40 - 3  # the last line break of a block is none of it
+    assert length.alphabet == len(set(LINE))
 
 
 def test_rare_characters_are_left_to_the_bytes(tmp_path: Path) -> None:

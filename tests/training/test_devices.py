@@ -54,7 +54,7 @@ def test_a_language_model_computed_again_has_the_same_gradients():
     tokens = torch.tensor([[2, 9, 29, 11, 3]])
     batch = TextBatch(tokens, tokens.roll(-1, 1), None, 5)
     sizes = CausalConfig(dim=48, heads=3, layers=2, feedforward=32, **DROPPED)
-    found = []
+    gradients = []
     for again in (False, True):
         torch.manual_seed(1)
         trained = CausalLanguageModel(sizes, 31).train()
@@ -62,8 +62,8 @@ def test_a_language_model_computed_again_has_the_same_gradients():
             recompute(trained)
         trained.noise.rekey(5)
         next_token(trained, batch, 0.0).backward()
-        found.append([each.grad for each in trained.parameters()])
-    assert all(torch.equal(one, other) for one, other in zip(*found, strict=True))
+        gradients.append([each.grad for each in trained.parameters()])
+    assert all(torch.equal(one, other) for one, other in zip(*gradients, strict=True))
 
 
 def test_a_model_without_blocks_cannot_compute_them_again():

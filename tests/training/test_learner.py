@@ -101,10 +101,10 @@ def test_update_is_a_plain_adamw_step(settings, threads):
     if settings.clip is not None:
         assert norm > settings.clip  # or nothing was clipped
     expected = weights(theirs)
-    for name, found in learning.weights().items():
+    for name, weight in learning.weights().items():
         if not name.endswith("key.bias"):
             # AdamW's steps are about RATE long, however small a gradient: 3 % of one
-            torch.testing.assert_close(found, expected[name], atol=0.03 * RATE, rtol=0, msg=name)
+            torch.testing.assert_close(weight, expected[name], atol=0.03 * RATE, rtol=0, msg=name)
 
 
 def test_update_counts_real_tokens_and_their_loss():
@@ -173,15 +173,15 @@ def test_more_shares_than_batches_do_no_harm():
 @every_precision
 @pytest.mark.parametrize("optimizer", ["adamw", "muon"])
 def test_the_shares_decide_the_bits_and_threads_do_not(precision, optimizer):
-    found = []
+    ends = []
     for threads in (1, 2, 3, 4):
         settings = config("ema", optimizer=optimizer)
         learning = learner(model(**DROPPED), settings, precision, threads, shares=4)
         updates = run(learning, 1, 4)
-        found.append((saved(learning), updates))
-    for state, updates in found[1:]:
-        assert_same_bits(found[0][0], state)
-        assert updates == found[0][1]
+        ends.append((saved(learning), updates))
+    for state, updates in ends[1:]:
+        assert_same_bits(ends[0][0], state)
+        assert updates == ends[0][1]
 
 
 def test_micro_batches_learn_what_one_big_batch_does():

@@ -36,8 +36,8 @@ def test_translation_is_the_cross_entropy_of_the_real_tokens(smoothing):
         for t, word in enumerate([*target, 3]):
             expected -= (1 - smoothing) * float(log_p[row, t, word])
             expected -= smoothing * float(log_p[row, t].mean())
-    found = translation(trained, batch, smoothing).detach()
-    assert float(found) == pytest.approx(expected, rel=1e-5)
+    actual = translation(trained, batch, smoothing).detach()
+    assert float(actual) == pytest.approx(expected, rel=1e-5)
 
 
 def test_padding_adds_nothing_to_loss_or_gradient():
@@ -70,7 +70,7 @@ def test_consistent_translation_is_r_drop_halved():
     trained = model(dropout=0.3).train()
     batch = collate(*pairs(7))
     trained.noise.rekey(1)
-    found = ConsistentTranslation(5.0)(trained, batch, 0.1).detach()
+    actual = ConsistentTranslation(5.0)(trained, batch, 0.1).detach()
     trained.noise.rekey(1)
     with torch.no_grad():
         memory = trained.encode(batch.source.repeat(2, 1), batch.source_allowed.repeat(2, 1))
@@ -85,7 +85,7 @@ def test_consistent_translation_is_r_drop_halved():
         )
         log_one, log_other = one.log_softmax(-1), other.log_softmax(-1)
         expected += 5.0 / 2 * F.kl_div(log_other, log_one, log_target=True, reduction="sum")
-    assert float(found) == pytest.approx(float(expected) / 2, rel=1e-5)
+    assert float(actual) == pytest.approx(float(expected) / 2, rel=1e-5)
 
 
 def test_consistent_translation_without_dropout_is_translation():

@@ -34,16 +34,16 @@ def slopes(model: torch.nn.Module, loss: Tensor) -> dict[str, Tensor]:
     loss.backward()
     given = ((name, each, each.grad) for name, each in model.named_parameters())
     # an expert that no position uses has none
-    found = {
+    gradients = {
         name: torch.zeros_like(each) if grad is None else grad.clone() for name, each, grad in given
     }
-    assert all(each.isfinite().all() for each in found.values())
-    return found
+    assert all(each.isfinite().all() for each in gradients.values())
+    return gradients
 
 
-def same(model: torch.nn.Module, found: Tensor, expected: Tensor) -> None:
-    torch.testing.assert_close(found, expected, atol=0, rtol=1e-5)
-    ours, theirs = slopes(model, found), slopes(model, expected)
+def same(model: torch.nn.Module, actual: Tensor, expected: Tensor) -> None:
+    torch.testing.assert_close(actual, expected, atol=0, rtol=1e-5)
+    ours, theirs = slopes(model, actual), slopes(model, expected)
     for name, slope in theirs.items():
         most = float(slope.abs().max())
         torch.testing.assert_close(ours[name], slope, atol=1e-5 * max(most, 1.0), rtol=0)
@@ -114,10 +114,10 @@ def test_drawn_windows_of_one_shape_are_the_same_windows(store):
     model = language_model()
     ours, theirs = (DrawnWindows(store, 16, (5, 2), 1, alike=alike) for alike in (True, False))
     for _ in range(3):
-        found, expected = next(ours), next(theirs)
-        assert len({str(shapes(batch)) for batch in found}) == 1
+        actual, expected = next(ours), next(theirs)
+        assert len({str(shapes(batch)) for batch in actual}) == 1
         assert len({str(shapes(batch)) for batch in expected}) > 1
-        for mine, other in zip(found, expected, strict=True):
+        for mine, other in zip(actual, expected, strict=True):
             assert mine.targets == other.targets
             same(model, next_token(model, mine, 0.0), next_token(model, other, 0.0))
 

@@ -54,34 +54,34 @@ def trained(count: int, precision: torch.dtype, frozen: bool = False, **options:
                 learning.snapshot()
         return learning, updates, list(models[ranks.index].parameters())
 
-    found = Crew(count).work(train)
-    learners = [learning for learning, _, _ in found]
+    results = Crew(count).work(train)
+    learners = [learning for learning, _, _ in results]
     return (
         whole(learners),
         learners[0].weights(),
-        [updates for _, updates, _ in found],
-        [weights for _, _, weights in found],
+        [updates for _, updates, _ in results],
+        [weights for _, _, weights in results],
     )
 
 
 def whole(learners: list[Learner]) -> dict[str, torch.Tensor]:
     """The state of all ranks put together; NaN where nobody has anything."""
     size = max(end for each in learners for _, end in each.ranges("master"))
-    found: dict[str, torch.Tensor] = {}
+    rows: dict[str, torch.Tensor] = {}
     for learning in learners:
         for name, tensor in learning.state().items():
             ranges = learning.ranges(name)
             if ranges is None:
-                assert torch.equal(found.setdefault(name, tensor), tensor)
+                assert torch.equal(rows.setdefault(name, tensor), tensor)
                 continue
-            row = found.setdefault(name, torch.full((size,), torch.nan))
+            row = rows.setdefault(name, torch.full((size,), torch.nan))
             at = 0
             for start, end in ranges:
                 assert row[start:end].isnan().all(), f"two own {name} from {start} to {end}"
                 row[start:end] = tensor[at : at + end - start]
                 at += end - start
             assert at == len(tensor)
-    return found
+    return rows
 
 
 @pytest.mark.parametrize("precision", [torch.float32, torch.bfloat16])
@@ -124,12 +124,12 @@ def test_each_rank_collates_the_micro_batches_of_its_own_shares():
         )
         return learning.update(planned, 1, RATE), seen
 
-    found = Crew(4).work(train)
-    assert sorted(number for _, seen in found for number in seen) == list(range(8))
-    assert all(len(seen) == 2 for _, seen in found)
+    results = Crew(4).work(train)
+    assert sorted(number for _, seen in results for number in seen) == list(range(8))
+    assert all(len(seen) == 2 for _, seen in results)
     alone = Learner(model(), translation, config(), 5, torch.float32, 4).update(micro, 1, RATE)
     assert alone.source_tokens == sum(batch.sources for batch in micro)
-    assert {update for update, _ in found} == {alone}
+    assert {update for update, _ in results} == {alone}
 
 
 def test_each_rank_keeps_its_share_of_the_state():
