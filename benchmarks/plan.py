@@ -78,8 +78,8 @@ def plan(folder: Path, whole: bool, blocks: int) -> None:
         micros = len(order.plan)
         seconds.append(time.process_time() - start)
         start = time.process_time()
-    found = PlanCosts(seconds=seconds, micros=micros, blocks=len(order.blocks))
-    print(json.dumps(found))
+    costs = PlanCosts(seconds=seconds, micros=micros, blocks=len(order.blocks))
+    print(json.dumps(costs))
 
 
 def measured(folder: Path, whole: bool, blocks: int) -> tuple[PlanCosts, float]:
@@ -104,20 +104,20 @@ def available() -> int:
 def compare(pairs: int, blocks: int, folder: Path) -> None:
     """Prints the rows of the table for corpora of this size."""
     write_lengths(folder, pairs)
-    found, peak = measured(folder, False, blocks)
-    seconds = np.mean(found["seconds"])
-    each = pairs / found["blocks"]
+    costs, peak = measured(folder, False, blocks)
+    seconds = np.mean(costs["seconds"])
+    each = pairs / costs["blocks"]
     ours = f"{peak / 1e9:.2f}", f"{seconds / each * 1e7:.2f}"
     if pairs * WHOLE_BYTES > 0.9 * available():
         needs = f"does not fit, about {pairs * WHOLE_BYTES / 1e9:.0f}"
         print(
-            f"| {pairs:,} | {found['blocks']} | {ours[0]} | {needs} | | {ours[1]} | | |", flush=True
+            f"| {pairs:,} | {costs['blocks']} | {ours[0]} | {needs} | | {ours[1]} | | |", flush=True
         )
         return
     other, whole_peak = measured(folder, True, 1)
     whole = np.mean(other["seconds"]) / pairs * 1e7
     print(
-        f"| {pairs:,} | {found['blocks']} | {ours[0]} | {whole_peak / 1e9:.2f} | "
+        f"| {pairs:,} | {costs['blocks']} | {ours[0]} | {whole_peak / 1e9:.2f} | "
         f"{whole_peak / peak:.1f} | {ours[1]} | {whole:.2f} | {whole / float(ours[1]):.2f} |",
         flush=True,
     )

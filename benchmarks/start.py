@@ -55,16 +55,16 @@ def run(options: Options) -> list[Row]:
     times: dict[str, list[tuple[float, float]]] = {command.name: [] for command in wanted}
     for repeat in range(REPEATS + 1):  # the first time the bytecode is written
         for command in wanted:
-            found = _time(command, options.core)
+            seconds = _time(command, options.core)
             if repeat:
-                times[command.name].append(found)
+                times[command.name].append(seconds)
     return [
         {
             "command": f"jumok {name}",
-            "wall_seconds": median(wall for wall, _ in found),
-            "cpu_seconds": median(cpu for _, cpu in found),
+            "wall_seconds": median(wall for wall, _ in seconds),
+            "cpu_seconds": median(cpu for _, cpu in seconds),
         }
-        for name, found in times.items()
+        for name, seconds in times.items()
     ]
 
 
