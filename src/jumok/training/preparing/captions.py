@@ -10,7 +10,7 @@ from jumok.data.captions.batches import CaptionedPictures
 from jumok.data.captions.corpus import CaptionCorpus, read_captions, split_pictures
 from jumok.data.captions.store import FeatureSource, Item, store_inputs
 from jumok.data.files.atomic import atomic_folder, write_durably
-from jumok.data.files.images import ImageSource
+from jumok.data.files.images import ImageSource, PictureFiles
 from jumok.data.report import CorpusReport
 from jumok.data.tokenizer import Tokenizer, normalize
 from jumok.errors import DataError, Location
@@ -113,12 +113,15 @@ def _splits(
 ) -> dict[str, CaptionedSplit]:
     """The images of train, validation and test; none is held out if a validation table is given."""
     data = config.data
-    files_of = FeatureSource if config.model.encoder.kind == "given" else ImageSource
+    precomputed = config.model.encoder.kind == "given"
     folders = [table.images for table in (*train, *validation)]
     shares = (0.0, 0.0) if validation else (data.validation_share, data.test_share)
     splits = {name: CaptionedSplit([], []) for name in ("train", "validation", "test")}
     for number, table in enumerate((*train, *validation)):
-        files, report = files_of(table.images), CorpusReport(table.captions.name)
+        files: PictureFiles = (
+            FeatureSource(table.images) if precomputed else ImageSource(table.images)
+        )
+        report = CorpusReport(table.captions.name)
         columns = CaptionCorpus(
             table.captions, table.images, table.file_column, table.caption_column
         )
