@@ -154,7 +154,7 @@ def test_each_rank_keeps_its_share_of_the_state():
 def test_the_sum_of_slices_is_the_tree_over_all_shares(kept):
     """Eight shares of four ranks, of a row whose segments are cut unevenly."""
     shares = torch.randn(8, 3000, generator=torch.Generator().manual_seed(3)).to(kept)
-    expected = tree_sum(list(shares))[0].float()
+    expected = tree_sum(list(shares)).float()
     segments = [RowSegment([0, 320, 1600, 1632]), in_blocks(1632, 3000)]
 
     def add(ranks: Member) -> list[tuple[int, torch.Tensor]]:

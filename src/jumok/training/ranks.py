@@ -104,17 +104,17 @@ def all_gather_object(ranks: Ranks, facts: JsonObject) -> list[JsonObject]:
     return [json.loads(bytes(content[:length].tolist())) for content, length in texts]
 
 
-def tree_sum(parts: Sequence[Tensor], down_to: int = 1) -> list[Tensor]:
+def tree_sum(parts: Sequence[Tensor]) -> Tensor:
     """Adds the second half of the parts to the first in float32, again and again.
 
-    The order depends on the number of parts alone (`down_to` times a power of two), and whoever has
-    all parts that are equal modulo `down_to` can add them up without the others.
+    The order depends on the number of parts alone, a power of two. A process that has every n-th
+    part adds them up as this would, and the sums of all of them follow in the same order.
     """
     sums = list(parts)
-    while len(sums) > down_to:
+    while len(sums) > 1:
         half = len(sums) // 2
         sums = [one.float() + other for one, other in zip(sums[:half], sums[half:], strict=True)]
-    return sums
+    return sums[0]
 
 
 def local_device(setting: str, ranks: Ranks) -> torch.device:

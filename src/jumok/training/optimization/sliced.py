@@ -199,7 +199,7 @@ class Exchange:
         filled = 0
         at_once = WINDOW if total.device.type == "cpu" else max(1, len(total))
         for window in self._slices.windows(at_once):
-            sums = [tree_sum([part[start:end] for part in parts])[0] for start, end in window]
+            sums = [tree_sum([part[start:end] for part in parts]) for start, end in window]
             partial = sums[0] if len(sums) == 1 else torch.cat(sums)
             offsets = [0, *accumulate(end - start for start, end in window)]
             first = 0
@@ -210,7 +210,7 @@ class Exchange:
                 )
                 received = torch.empty_like(kept)
                 self._ranks.sendrecv(step.other, sent, received)
-                [partial] = tree_sum([kept, received])
+                partial = tree_sum([kept, received])
                 first = step.kept[0]
             total[filled : filled + len(partial)] = partial
             filled += len(partial)
