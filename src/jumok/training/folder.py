@@ -52,7 +52,7 @@ FREE_TO_CHANGE = frozenset(
         "validation.keep",
     }
 )
-LATER_KEYS = {
+LATER_KEYS: dict[str, object] = {
     "start": None,
     "plugins": [],
     "cuda_graphs": True,
