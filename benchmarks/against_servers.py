@@ -74,37 +74,37 @@ def asked(server: Server, texts: Sequence[str], beam: int) -> list[Question]:
     return [server.kind.dialect.question(text, beam) for text in texts]
 
 
-def measure_alone(server: Server, texts: Sequence[str], beam: int, found: Figures) -> None:
+def measure_alone(server: Server, texts: Sequence[str], beam: int, figures: Figures) -> None:
     """One client."""
     given, before = asked(server, texts, beam), server.cpu
     replies, _ = loaded(server.url, lambda target: closed_loop(target, given, 1))
-    found.cpu_alone.append((server.cpu - before) * 1e3 / len(replies))
-    found.alone += _milliseconds(replies, found)
-    if not found.texts:
-        found.texts = [server.kind.dialect.text(each) for each in replies if each.status == 200]
+    figures.cpu_alone.append((server.cpu - before) * 1e3 / len(replies))
+    figures.alone += _milliseconds(replies, figures)
+    if not figures.texts:
+        figures.texts = [server.kind.dialect.text(each) for each in replies if each.status == 200]
 
 
-def measure_saturated(server: Server, texts: Sequence[str], beam: int, found: Figures) -> None:
+def measure_saturated(server: Server, texts: Sequence[str], beam: int, figures: Figures) -> None:
     """More clients than a batch has places."""
     given, before = asked(server, texts, beam), server.cpu
     replies, seconds = loaded(server.url, lambda target: closed_loop(target, given, TOGETHER))
-    answered = len(_milliseconds(replies, found))
-    found.rates.append(answered / seconds)
-    found.cpu_rates.append(answered / max(server.cpu - before, 0.01))
+    answered = len(_milliseconds(replies, figures))
+    figures.rates.append(answered / seconds)
+    figures.cpu_rates.append(answered / max(server.cpu - before, 0.01))
 
 
 def measure_share(
-    server: Server, texts: Sequence[str], beam: int, found: Figures, share: float, seconds: float
+    server: Server, texts: Sequence[str], beam: int, figures: Figures, share: float, seconds: float
 ) -> None:
     """A Poisson process at a share of the capacity."""
     given = itertools.cycle(asked(server, texts, beam))
-    rate, draw = share * found.capacity, random.Random(7)
+    rate, draw = share * figures.capacity, random.Random(7)
     replies = loaded(server.url, lambda target: open_loop(target, given, rate, seconds, draw))
-    found.shares.setdefault(share, []).extend(_milliseconds(replies, found))
+    figures.shares.setdefault(share, []).extend(_milliseconds(replies, figures))
 
 
-def _milliseconds(replies: Sequence[Reply], found: Figures) -> list[float]:
-    found.failed += len(replies) - statuses(replies)[200]
+def _milliseconds(replies: Sequence[Reply], figures: Figures) -> list[float]:
+    figures.failed += len(replies) - statuses(replies)[200]
     return [reply.seconds * 1e3 for reply in replies if reply.status == 200]
 
 
@@ -117,29 +117,29 @@ def measure(
     counts: tuple[int, int] = (ALONE, SATURATED),
 ) -> dict[str, Figures]:
     """All loads of all servers, which take turns."""
-    found = {server.kind.name: Figures() for server in servers}
+    figures = {server.kind.name: Figures() for server in servers}
     alone, saturated = (list(itertools.islice(itertools.cycle(texts), n)) for n in counts)
     for server in servers:  # a round to warm up
         measure_saturated(server, alone, beam, Figures())
     for _ in range(rounds):
         for server in servers:
-            measure_alone(server, alone, beam, found[server.kind.name])
-            measure_saturated(server, saturated, beam, found[server.kind.name])
+            measure_alone(server, alone, beam, figures[server.kind.name])
+            measure_saturated(server, saturated, beam, figures[server.kind.name])
     for share in SHARES:
         for server in servers:
-            measure_share(server, texts, beam, found[server.kind.name], share, seconds)
-    return found
+            measure_share(server, texts, beam, figures[server.kind.name], share, seconds)
+    return figures
 
 
-def table(found: dict[str, Figures], peak: dict[str, int]) -> Iterator[str]:
+def table(figures: dict[str, Figures], peak: dict[str, int]) -> Iterator[str]:
     """The lines of a table; the translations of the first server are what others' compare with."""
     yield (
         "| server | lone request, ms | its CPU-ms | requests a second | a CPU-second "
         "| at 50 %, ms | at 80 %, ms | not answered | memory, MB | same translation |"
     )
     yield "|---|---|---|---|---|---|---|---|---|---|"
-    first = next(iter(found.values()))
-    for name, each in found.items():
+    first = next(iter(figures.values()))
+    for name, each in figures.items():
         same = sum(a == b for a, b in zip(each.texts, first.texts, strict=True))
         cells = (
             name,
@@ -198,9 +198,9 @@ def main() -> None:
                     if given.only in kind.name
                 ]
                 print(f"beam {beam}, load {os.getloadavg()[0]:.1f}", file=sys.stderr)
-                found = measure(servers, texts, beam, given.seconds)
+                figures = measure(servers, texts, beam, given.seconds)
                 peak = {server.kind.name: server.peak for server in servers}
-            print(f"\nbeam {beam}\n\n" + "\n".join(table(found, peak)), flush=True)
+            print(f"\nbeam {beam}\n\n" + "\n".join(table(figures, peak)), flush=True)
             print(f"load {os.getloadavg()[0]:.1f}", file=sys.stderr)
 
 

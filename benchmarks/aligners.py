@@ -25,12 +25,12 @@ def main(model: str | None = None) -> None:
     started = time.perf_counter()
     training = data_folder() / "tatoeba" / "eng-fra.tsv.gz"
     subprocess.run([python_of("eflomal"), WORKER, training, gold, links], check=True)
-    found = [
+    links_of_rows = [
         [(int(source), int(target)) for source, target in (link.split("-") for link in row.split())]
         for row in links.read_text().removesuffix("\n").split("\n")
     ]
     rows = gold.read_text(encoding="utf-8").splitlines()
-    scores = score_links(found, [parse_gold(row.split("\t")[2]) for row in rows])
+    scores = score_links(links_of_rows, [parse_gold(row.split("\t")[2]) for row in rows])
     print(
         f"eflomal: error rate {scores.error_rate:.1%}, precision {scores.precision:.1%}, recall "
         f"{scores.recall:.1%}, in {time.perf_counter() - started:.0f} s"

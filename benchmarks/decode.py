@@ -141,12 +141,12 @@ def run(options: Options) -> list[Row]:
         cases = [each for each in CASES if each.model == model and options.wants(each.name)]
         if not cases:
             continue
-        folder, sources = _small(options.core) if model == "small" else _random(model)
+        folder, sources = small_model(options.core) if model == "small" else random_model(model)
         # Longest first, as every engine would sort them: padding is then the same for all.
         chosen = {case: sorted(sources[: case.sentences], key=len, reverse=True) for case in cases}
         with ExitStack() as stack:
             workers = {
-                engine.name: stack.enter_context(_started(engine, folder, options.core))
+                engine.name: stack.enter_context(started(engine, folder, options.core))
                 for engine in engines
             }
             for case in cases:
@@ -155,14 +155,14 @@ def run(options: Options) -> list[Row]:
     return rows
 
 
-def _small(core: int) -> tuple[Path, list[list[int]]]:
+def small_model(core: int) -> tuple[Path, list[list[int]]]:
     """The folder of a trained bundle, and test sentences."""
     corpus = joint_corpus()
     folder = _weights(trained_bundle(corpus, core))
     return folder, [row for row in test_sources(corpus) if len(row) in SOURCE_LENGTHS]
 
 
-def _random(model: str) -> tuple[Path, list[list[int]]]:
+def random_model(model: str) -> tuple[Path, list[list[int]]]:
     """The folder of a larger model, and what it reads."""
     return random_weights(model), random_sources(model, max(case.sentences for case in CASES))
 
@@ -176,7 +176,7 @@ def _weights(bundle: Path) -> Path:
 
 
 @contextmanager
-def _started(engine: Engine, folder: Path, core: int) -> Iterator[Process]:
+def started(engine: Engine, folder: Path, core: int) -> Iterator[Process]:
     command = [python_of(engine.environment), FOLDER / "workers" / engine.worker, folder]
     with (folder / f"{engine.name}.log").open("wb") as log:
         process = subprocess.Popen(
@@ -198,9 +198,9 @@ def _take_turns(
 ) -> dict[str, Answers]:
     line = request_of(case, sources)
     for name, worker in workers.items():  # a round to warm up
-        _ask(name, worker, line)
+        ask(name, worker, line)
     rounds = [
-        {name: _ask(name, worker, line) for name, worker in workers.items()} for _ in range(ROUNDS)
+        {name: ask(name, worker, line) for name, worker in workers.items()} for _ in range(ROUNDS)
     ]
     return {
         name: Answers(
@@ -216,7 +216,7 @@ def request_of(case: Case, sources: list[list[int]]) -> bytes:
     return (json.dumps(request) + "\n").encode()
 
 
-def _ask(name: str, worker: Process, line: bytes) -> Row:
+def ask(name: str, worker: Process, line: bytes) -> Row:
     assert worker.stdin is not None
     assert worker.stdout is not None
     try:

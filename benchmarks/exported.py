@@ -73,8 +73,8 @@ def main() -> None:
     given = parser.parse_args()
     bundle = read_bundle(given.model)
     english = bundle.config.source_language != "ko"
-    found = zip(pairs("test"), range(SENTENCES), strict=False)
-    texts = [pair.source if english else pair.target for pair, _ in found]
+    chosen = zip(pairs("test"), range(SENTENCES), strict=False)
+    texts = [pair.source if english else pair.target for pair, _ in chosen]
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as driver:
         file = Path(folder) / "page.html"
         save_web_page(bundle, file, precision=given.precision)

@@ -15,15 +15,12 @@ test_2016_flickr. The output is a table in Markdown.
 import argparse
 import gzip
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from benchmarks.corpus import data_folder
-from benchmarks.environments import OURS, python_of
+from benchmarks.seeds import jumok
 
 Facts = dict[str, Any]
 
@@ -39,7 +36,7 @@ def main() -> None:
     first = runs / f"further-{task}"
     changes = [word for change in arguments.set for word in ("--set", change)]
     if not (first / "model").is_dir():
-        _jumok("train", RECIPES[task], "--name", first.name, "--runs", str(runs), *changes)
+        jumok("train", RECIPES[task], "--name", first.name, "--runs", str(runs), *changes)
     captions = _captions(runs, LANGUAGES[task])
     facts = []
     for mix in arguments.mix:
@@ -88,7 +85,7 @@ def _captions(folder: Path, languages: tuple[str, ...]) -> list[Path]:
 
 def _further(first: Path, run: Path, mix: float, captions: list[Path], changes: list[str]) -> Facts:
     pair = ["--source", str(captions[0]), "--target", str(captions[-1])]
-    told = _jumok(
+    told = jumok(
         *("train", "--from", str(first / "model"), "--name", run.name, "--runs", str(run.parent)),
         *("--mix", str(mix), "--json"),
         *(pair if len(captions) == 2 else [str(captions[0])]),
@@ -101,22 +98,12 @@ def _further(first: Path, run: Path, mix: float, captions: list[Path], changes: 
 def _test(run: Path) -> dict[str, float]:
     """BLEU and chrF on Multi30k's test_2016_flickr, beam 5."""
     test = data_folder() / "multi30k" / "test_2016_flickr"
-    told = _jumok(
+    told = jumok(
         *("evaluate", str(run / "model"), "--source", f"{test}.en", "--reference", f"{test}.fr"),
         "--json",
     )
     scores = json.loads(told)["scores"]
     return {score["name"]: score["value"] for score in scores if score["name"] in ("BLEU", "chrF2")}
-
-
-def _jumok(*words: str) -> str:
-    """The output of one command; its progress goes to our own stderr."""
-    command = [str(python_of(OURS)), "-m", "jumok", *words]
-    environment = os.environ | {"JUMOK_DATA": str(data_folder())}
-    print("$ jumok", *words, file=sys.stderr, flush=True)
-    return subprocess.run(
-        command, check=True, stdout=subprocess.PIPE, text=True, env=environment
-    ).stdout
 
 
 def _arguments() -> argparse.Namespace:

@@ -10,7 +10,6 @@ test_2016_flickr, raw, cased, beam 5. Translating does not count.
 """
 
 import argparse
-import resource
 import shutil
 import statistics
 import subprocess
@@ -27,8 +26,8 @@ from benchmarks.corpus import SOURCE, TARGET, WORK, Corpus, data_folder, joint_c
 from benchmarks.errors import BenchmarkError
 from benchmarks.peers import finished
 from benchmarks.peers.finished import Finished, Plan
-from benchmarks.process import one_thread_environment
-from jumok.training.precision import choose
+from benchmarks.process import children_seconds, one_thread_environment
+from jumok.training.precision import choose_precision
 
 TEST = "test_2016_flickr"
 SHORT = 20, 60
@@ -47,7 +46,7 @@ def main() -> None:
     """Train, translate and score each, and print a line a tool."""
     given = _arguments()
     corpus = joint_corpus()
-    chosen = choose("auto", torch.device("cpu"))
+    chosen = choose_precision("auto", torch.device("cpu"))
     precision: finished.Precision = "bf16" if chosen.dtype == torch.bfloat16 else "fp32"
     print(chosen.reason, flush=True)
     for peer in finished.PEERS:
@@ -117,7 +116,7 @@ def _empty(name: str) -> Path:
 
 def _timed(job: finished.Command) -> float:
     """Processor seconds of one command, with its children."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    before = children_seconds()
     words = list(map(str, job.words))
     with ExitStack() as opened:
         log = opened.enter_context((job.folder / "log.txt").open("ab"))
@@ -134,8 +133,7 @@ def _timed(job: finished.Command) -> float:
         )
     if done.returncode != 0:
         raise BenchmarkError(f"{' '.join(words)} ended with {done.returncode}: see {log.name}")
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return children_seconds() - before
 
 
 def _arguments() -> argparse.Namespace:

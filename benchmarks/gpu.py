@@ -38,7 +38,7 @@ from jumok.data.texts.windows import TextBatch
 from jumok.models.catalog import DataSizes, build
 from jumok.training.devices.prefetch import prefetch
 from jumok.training.learner import Learner
-from jumok.training.objectives.pairs import next_token, translation
+from jumok.training.objectives import next_token, translation
 from jumok.training.task import MicroBatch, Objective
 
 NO_CARD = 2

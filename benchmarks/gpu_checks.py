@@ -13,7 +13,7 @@ from jumok.kernels.noise import DropoutMask
 from jumok.kernels.residual import add_norm, add_norm_plainly
 from jumok.models.encoder_decoder import Transformer
 from jumok.training.learner import Learner
-from jumok.training.objectives.pairs import translation
+from jumok.training.objectives import translation
 
 CLOSE = 1e-5
 

@@ -112,12 +112,12 @@ def docstring_words(modules: Modules) -> int:
 
 def private_imports(modules: Modules) -> int:
     """Imports of private names and modules of other packages."""
-    found = 0
+    count = 0
     for node in modules.nodes():
         if isinstance(node, ast.ImportFrom) and not (node.module or "").startswith("jumok"):
             parts = [*(node.module or "").split("."), *(alias.name for alias in node.names)]
-            found += any(re.match(r"_(?!_)", part) is not None for part in parts)
-    return found
+            count += any(re.match(r"_(?!_)", part) is not None for part in parts)
+    return count
 
 
 def places_that_know(modules: Modules, words: Sequence[str]) -> int:

@@ -22,11 +22,11 @@ from benchmarks.decode import (
     ENGINES,
     LENGTH,
     ROUNDS,
-    _ask,
-    _random,
-    _small,
-    _started,
+    ask,
+    random_model,
     request_of,
+    small_model,
+    started,
 )
 from benchmarks.errors import BenchmarkError
 from benchmarks.process import pinned
@@ -66,12 +66,12 @@ def main() -> None:
     for case in CASES:
         if case.beam != 1 or case.batch != 32:
             continue
-        folder, sources = _small(core) if case.model == "small" else _random(case.model)
+        folder, sources = small_model(core) if case.model == "small" else random_model(case.model)
         chosen = sorted(sources[: case.sentences], key=len, reverse=True)
         (engine,) = (each for each in ENGINES[case.model] if each.name == "jumok native int8")
         line = request_of(case, chosen)
-        with _started(engine, folder, core) as worker:
-            answers = [_ask(engine.name, worker, line) for _ in range(1 + ROUNDS)]
+        with started(engine, folder, core) as worker:
+            answers = [ask(engine.name, worker, line) for _ in range(1 + ROUNDS)]
         tokens = len(chosen) * LENGTH
         rate = tokens / median(answer["cpu_seconds"] for answer in answers[1:])
         each = _multiplications(folder, sum(map(len, chosen)) / tokens)

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import torch
@@ -127,17 +127,21 @@ def killed(
     say: Callable[[str], None] = print,
     counts: tuple[int, ...] = COUNTS,
     launcher: tuple[str, ...] = (),
+    last: Sequence[str] = ("--processes", "2"),
+    settings: Sequence[str] = (),
 ) -> Mapping[str, torch.Tensor]:
-    """The state of a run that was killed so often, in so many processes, and finished in two.
+    """The state of a run that was killed so often, in so many processes, and then finished.
 
     Args:
-        launcher: starts the two processes at the end, instead of `jumok train --processes 2`.
+        launcher: of Python's modules, starts the processes at the end.
+        last: options of the command at the end.
+        settings: options of every command.
     """
     dice = random.Random(seed)
     home = folder / "killed" / "tiny"
     for number in range(kills):
         count = counts[number % len(counts)]
-        options = ["--processes", str(count)] if count > 1 else []
+        options = [*settings, *(("--processes", str(count)) if count > 1 else ())]
         if (home / "config.json").exists():
             options.append("--resume")
         process = started(folder, "killed", *options, steps=steps)
@@ -151,8 +155,7 @@ def killed(
         _, errors = process.communicate(timeout=SECONDS)
         say(f"{count} processes, {len(some)} of them killed about step {step}")
         assert abs(process.returncode) in (128 + signal.SIGKILL, signal.SIGKILL), errors
-    last = ["--resume"] if launcher else ["--processes", "2", "--resume"]
-    return trained(folder, "killed", *last, steps=steps, launcher=launcher)
+    return trained(folder, "killed", *settings, *last, "--resume", steps=steps, launcher=launcher)
 
 
 def main() -> int:

@@ -50,8 +50,8 @@ class Reply:
     @property
     def json(self) -> dict[str, object]:
         """The body."""
-        found: dict[str, object] = json.loads(self.body)
-        return found
+        content: dict[str, object] = json.loads(self.body)
+        return content
 
 
 @dataclass(frozen=True)
@@ -116,12 +116,12 @@ class Target:
         if connection is None:
             connection = await asyncio.open_connection(*self.address)
         connection[1].write(question.encoded(self.host))
-        found = await read_reply(connection[0])
-        if found[1].get("connection") == "close":
+        reply = await read_reply(connection[0])
+        if reply[1].get("connection") == "close":
             connection[1].close()
         else:
             self._free.append(connection)
-        return found
+        return reply
 
     def _connection(self) -> Connection | None:
         """A free connection that is open."""
@@ -219,13 +219,13 @@ async def while_probed(
     target: Target, question: Question, interval: float, work: Awaitable[object]
 ) -> list[Reply]:
     """Answers to one question that is asked at an interval while something else goes on."""
-    found: list[Reply] = []
+    replies: list[Reply] = []
     task = asyncio.ensure_future(work)
     while not task.done():
-        found.append(await target.ask(question))
+        replies.append(await target.ask(question))
         await asyncio.sleep(interval)
     await task
-    return found
+    return replies
 
 
 async def slow_heads(

@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from jumok.attention.core import attend
 from jumok.attention.masks import AttentionMask, Documents
 from jumok.shapes import Float, Tensor
-from jumok.training.precision import choose
+from jumok.training.precision import choose_precision
 
 TURNS = 20
 LOOK_AHEAD = AttentionMask(causal=True)
@@ -47,8 +47,8 @@ def seconds(
     best = float("inf")
     for _ in range(TURNS):
         start = thread_time()
-        found = of(*inputs, mask)
-        found.backward(torch.ones_like(found))
+        attended = of(*inputs, mask)
+        attended.backward(torch.ones_like(attended))
         best = min(best, thread_time() - start)
     return best
 
@@ -56,7 +56,7 @@ def seconds(
 def main() -> None:
     """Prints a table."""
     torch.set_num_threads(1)
-    precision = choose("auto", CPU)
+    precision = choose_precision("auto", CPU)
     head = "| mask | ms | time / without a mask | time / torch |\n|---|---|---|---|"
     print(f"{precision.reason}\n\n{head}")
     for name, (rows, heads, tokens, dim, mask) in CASES.items():

@@ -33,14 +33,14 @@ def found_of(model: Path, texts: list[str]) -> list[Attributions]:
     return [each["words"] for each in attributions if each is not None]
 
 
-def agreement(found: list[Attributions]) -> list[tuple[str, float, float]]:
+def agreement(ranked: list[Attributions]) -> list[tuple[str, float, float]]:
     """Each method's mean rank correlation with occlusion, and how often the first is the same."""
-    names = list(found[0].measures)
-    tables = np.array([row for each in found for row in each.ranks])
+    names = list(ranked[0].measures)
+    tables = np.array([row for each in ranked for row in each.ranks])
     correlations = np.nanmean(tables, axis=0)[:, names.index("blank")]
     first = {
         name: [
-            int(np.abs(row).argmax()) for each in found for row in each.measures[name][each.read]
+            int(np.abs(row).argmax()) for each in ranked for row in each.measures[name][each.read]
         ]
         for name in names
     }
@@ -48,12 +48,12 @@ def agreement(found: list[Attributions]) -> list[tuple[str, float, float]]:
     return list(zip(names, map(float, correlations), map(float, same), strict=True))
 
 
-def shares(found: list[Attributions]) -> dict[str, list[float]]:
+def shares(ranked: list[Attributions]) -> dict[str, list[float]]:
     """The source's mean share in each fifth of the sentences, by measure."""
     means = {}
-    for name in found[0].shares:
+    for name in ranked[0].shares:
         fifths: list[list[float]] = [[] for _ in range(FIFTHS)]
-        for each in found:
+        for each in ranked:
             for place, share in enumerate(each.shares[name]):
                 fifths[place * FIFTHS // len(each.shares[name])].append(share)
         means[name] = [float(np.mean(fifth)) for fifth in fifths]
@@ -71,17 +71,17 @@ def main() -> None:
     with arguments.file.open(encoding="utf-8") as lines:
         texts = [line.strip() for line in islice(lines, arguments.sentences)]
     start = process_time()
-    found = found_of(arguments.model, texts)
-    if not found:
+    ranked = found_of(arguments.model, texts)
+    if not ranked:
         sys.exit("benchmarks.mattered: no translation has a word")
-    words = sum(len(each.ranks) for each in found)
-    print(f"{len(found)} sentences, {words} words, {process_time() - start:.0f} CPU-seconds\n")
+    words = sum(len(each.ranks) for each in ranked)
+    print(f"{len(ranked)} sentences, {words} words, {process_time() - start:.0f} CPU-seconds\n")
     print("| measure | Spearman with occlusion | same word first |\n| --- | --- | --- |")
-    for name, correlation, same in agreement(found):
+    for name, correlation, same in agreement(ranked):
         print(f"| {name} | {correlation:.2f} | {100 * same:.0f} % |")
     print("\n| share of the source | 1st fifth | 2nd | 3rd | 4th | 5th |")
     print("| --- | --- | --- | --- | --- | --- |")
-    for name, fifths in shares(found).items():
+    for name, fifths in shares(ranked).items():
         print(f"| {name} | " + " | ".join(f"{100 * share:.0f} %" for share in fifths) + " |")
 
 

@@ -60,14 +60,14 @@ class _Client:
         self._target = target
         self._held: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
-    async def run(self, draw: random.Random, found: Findings, until: float, count: int) -> None:
+    async def run(self, draw: random.Random, findings: Findings, until: float, count: int) -> None:
         """Goes on until the time is over, or there are enough of all clients."""
-        while found.count < count and time.monotonic() < until:
+        while findings.count < count and time.monotonic() < until:
             damaged = request(draw, self._target.host)
             status = await self._ask(damaged)
-            found.statuses[status] += 1
+            findings.statuses[status] += 1
             if status == 500:
-                found.failed.append(damaged.sent)
+                findings.failed.append(damaged.sent)
         await self._leave()
 
     async def _ask(self, damaged: Damaged) -> int:
@@ -110,23 +110,23 @@ async def _answer(reader: asyncio.StreamReader, is_head: bool) -> tuple[int, boo
     return status, "close" in headers.get("connection", "") or "transfer-encoding" in headers
 
 
-async def _probe(target: Target, found: Findings) -> None:
+async def _probe(target: Target, findings: Findings) -> None:
     while True:
-        found.health.append(await target.ask(Question("/health/live")))
+        findings.health.append(await target.ask(Question("/health/live")))
         await asyncio.sleep(0.05)
 
 
 async def _all(url: str, seed: int, together: int, seconds: float, count: int) -> Findings:
-    found, target, until = Findings(), Target(url), time.monotonic() + seconds
-    probing = asyncio.ensure_future(_probe(target, found))
+    findings, target, until = Findings(), Target(url), time.monotonic() + seconds
+    probing = asyncio.ensure_future(_probe(target, findings))
     clients = (
-        _Client(target).run(random.Random(f"{seed} {number}"), found, until, count)
+        _Client(target).run(random.Random(f"{seed} {number}"), findings, until, count)
         for number in range(together)
     )
     await asyncio.gather(*clients)
     probing.cancel()
     await target.close()
-    return found
+    return findings
 
 
 def damaged(
@@ -164,16 +164,16 @@ def main() -> None:
         serving(Path(folder), *asked.models, "--grace", "0") as server,
     ):
         begin = time.monotonic()
-        found = damaged(server, asked.seed, asked.count, asked.seconds)
-        times = [reply.seconds * 1e3 for reply in found.health]
+        findings = damaged(server, asked.seed, asked.count, asked.seconds)
+        times = [reply.seconds * 1e3 for reply in findings.health]
         facts = {
-            "count": found.count,
+            "count": findings.count,
             "seconds": round(time.monotonic() - begin),
-            "statuses": dict(sorted(found.statuses.items())),
-            "health": dict(statuses(found.health)),
+            "statuses": dict(sorted(findings.statuses.items())),
+            "health": dict(statuses(findings.health)),
             "health_ms": [round(percentile(times, share), 1) for share in (0.5, 0.99, 1.0)],
             "faults": faults_of(server)[:20],
-            "failed": [repr(each[:500]) for each in found.failed[:20]],
+            "failed": [repr(each[:500]) for each in findings.failed[:20]],
             "running": server.process.poll() is None,
         }
         print(json.dumps(facts, indent=1))

@@ -92,10 +92,10 @@ Lines = list[bytes]
 
 
 def _flipped(draw: Draw, body: bytes) -> bytes:
-    found = bytearray(body)
+    damaged = bytearray(body)
     for _ in range(draw.randint(1, 4)):
-        found[draw.randrange(len(found))] = draw.randrange(256)
-    return bytes(found)
+        damaged[draw.randrange(len(damaged))] = draw.randrange(256)
+    return bytes(damaged)
 
 
 def _inserted(draw: Draw, body: bytes) -> bytes:
@@ -138,14 +138,14 @@ BODIES: tuple[Callable[[Draw, bytes], bytes], ...] = (
 
 def _fields(draw: Draw, question: dict[str, object]) -> dict[str, object]:
     """A question of which some fields have another value, are missing, or are unknown."""
-    found = dict(question)
+    changed = dict(question)
     for _ in range(draw.randint(1, 3)):
-        name = draw.choice([*found, "model", "deadline_ms", "\x00", "\ud800"])
+        name = draw.choice([*changed, "model", "deadline_ms", "\x00", "\ud800"])
         if draw.random() < 0.2:
-            found.pop(name, None)
+            changed.pop(name, None)
         else:
-            found[name] = draw.choice(VALUES)
-    return found
+            changed[name] = draw.choice(VALUES)
+    return changed
 
 
 def _body(draw: Draw, path: str) -> tuple[bytes, bytes]:

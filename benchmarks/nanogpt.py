@@ -12,7 +12,6 @@ Evaluating does not count.
 
 import argparse
 import re
-import resource
 import shutil
 import subprocess
 import sys
@@ -22,7 +21,7 @@ from pathlib import Path
 
 from benchmarks.corpus import data_folder
 from benchmarks.errors import BenchmarkError
-from benchmarks.process import one_thread_environment
+from benchmarks.process import children_seconds, one_thread_environment
 
 SIZES: dict[str, dict[str, float]] = {
     "its README's for a processor": {
@@ -91,7 +90,7 @@ def trained(
 
 def run(folder: Path, words: list[str | Path]) -> tuple[float, str]:
     """The processor seconds of a program of nanoGPT, and what it printed."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    before = children_seconds()
     done = subprocess.run(
         [sys.executable, *map(str, words)],
         cwd=folder,
@@ -102,9 +101,7 @@ def run(folder: Path, words: list[str | Path]) -> tuple[float, str]:
     )
     if done.returncode != 0:
         raise BenchmarkError(f"{' '.join(map(str, words))} ended with an error:\n{done.stderr}")
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return seconds, done.stdout
+    return children_seconds() - before, done.stdout
 
 
 if __name__ == "__main__":

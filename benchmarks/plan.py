@@ -21,6 +21,7 @@ from typing import TypedDict
 
 import numpy as np
 
+from benchmarks.process import own_memory_peak
 from jumok.data.pairs.blocks import BLOCK_PAIRS, StoredLengths
 from jumok.data.pairs.sampler import CorpusCursor, CorpusOrder, by_length, by_length_for_shares
 from jumok.data.store import Ragged
@@ -28,7 +29,6 @@ from jumok.data.store import Ragged
 CHUNK = 10_000_000
 MICRO_TOKENS, UPDATE_TOKENS, SHARES, SEED = 1024, 4096, 4, 1
 WHOLE_BYTES = 40  # of a pair in a plan of a whole corpus, as measured
-POLL = 0.01  # seconds
 
 
 class PlanCosts(TypedDict):
@@ -78,8 +78,8 @@ def plan(folder: Path, whole: bool, blocks: int) -> None:
         micros = len(order.plan)
         seconds.append(time.process_time() - start)
         start = time.process_time()
-    found = PlanCosts(seconds=seconds, micros=micros, blocks=len(order.blocks))
-    print(json.dumps(found))
+    costs = PlanCosts(seconds=seconds, micros=micros, blocks=len(order.blocks))
+    print(json.dumps(costs))
 
 
 def measured(folder: Path, whole: bool, blocks: int) -> tuple[PlanCosts, float]:
@@ -87,17 +87,12 @@ def measured(folder: Path, whole: bool, blocks: int) -> tuple[PlanCosts, float]:
     command = [sys.executable, "-m", "benchmarks.plan", "--child", str(folder), str(blocks)]
     command += ["--whole"] if whole else []
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        peak = 0
-        status = Path(f"/proc/{process.pid}/status")
-        while process.poll() is None:
-            rows = dict(line.split(":", 1) for line in status.read_text().splitlines())
-            peak = max(peak, int(rows.get("RssAnon", "0 kB").split()[0]))
-            time.sleep(POLL)
+        peak = own_memory_peak(process)
         assert process.stdout is not None
         output = process.stdout.read()
     if process.returncode:
         raise SystemExit(f"benchmarks.plan: the plan ended with {process.returncode}")
-    return json.loads(output), 1024.0 * peak
+    return json.loads(output), peak
 
 
 def available() -> int:
@@ -109,20 +104,20 @@ def available() -> int:
 def compare(pairs: int, blocks: int, folder: Path) -> None:
     """Prints the rows of the table for corpora of this size."""
     write_lengths(folder, pairs)
-    found, peak = measured(folder, False, blocks)
-    seconds = np.mean(found["seconds"])
-    each = pairs / found["blocks"]
+    costs, peak = measured(folder, False, blocks)
+    seconds = np.mean(costs["seconds"])
+    each = pairs / costs["blocks"]
     ours = f"{peak / 1e9:.2f}", f"{seconds / each * 1e7:.2f}"
     if pairs * WHOLE_BYTES > 0.9 * available():
         needs = f"does not fit, about {pairs * WHOLE_BYTES / 1e9:.0f}"
         print(
-            f"| {pairs:,} | {found['blocks']} | {ours[0]} | {needs} | | {ours[1]} | | |", flush=True
+            f"| {pairs:,} | {costs['blocks']} | {ours[0]} | {needs} | | {ours[1]} | | |", flush=True
         )
         return
     other, whole_peak = measured(folder, True, 1)
     whole = np.mean(other["seconds"]) / pairs * 1e7
     print(
-        f"| {pairs:,} | {found['blocks']} | {ours[0]} | {whole_peak / 1e9:.2f} | "
+        f"| {pairs:,} | {costs['blocks']} | {ours[0]} | {whole_peak / 1e9:.2f} | "
         f"{whole_peak / peak:.1f} | {ours[1]} | {whole:.2f} | {whole / float(ours[1]):.2f} |",
         flush=True,
     )

@@ -5,8 +5,10 @@ Linux only: the figures come from /proc. A program under measurement leads a ses
 """
 
 import os
+import resource
 import signal
 import subprocess
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -44,18 +46,32 @@ def stop(process: subprocess.Popen[bytes], patience: float = 5.0) -> None:
 
 def cpu_seconds(session: int) -> float:
     """User plus system seconds of all processes of a session, and of their children that ended."""
-    ticks = 0
-    for fields in _stat_of_session(session):
-        ticks += sum(int(field) for field in fields[11:15])  # utime stime cutime cstime
+    stats = (fields for _, fields in _processes_of(session))
+    ticks = sum(
+        int(field) for fields in stats for field in fields[11:15]
+    )  # utime stime cutime cstime
     return ticks / TICKS_PER_SECOND
+
+
+def children_seconds() -> float:
+    """User plus system seconds of all processes that this one has started, and that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def own_memory_peak(process: subprocess.Popen[str], seconds: float = 0.01) -> int:
+    """Waits for a process; the peak of the bytes that it allocated, apart from mapped files."""
+    peak, status = 0, Path(f"/proc/{process.pid}/status")
+    while process.poll() is None:
+        rows = dict(line.split(":", 1) for line in status.read_text().splitlines())
+        peak = max(peak, 1024 * int(rows.get("RssAnon", "0 kB").split()[0]))
+        time.sleep(seconds)
+    return peak
 
 
 def peak_bytes(session: int) -> int:
     """The sum of the peak resident sizes (VmHWM) of the processes of a session."""
-    total = 0
-    for process in _processes_of_session(session):
-        total += _peak_of(process)
-    return total
+    return sum(_peak_of(process) for process, _ in _processes_of(session))
 
 
 def _peak_of(process: Path) -> int:
@@ -65,23 +81,13 @@ def _peak_of(process: Path) -> int:
     return 0
 
 
-def _processes_of_session(session: int) -> Iterator[Path]:
+def _processes_of(session: int) -> Iterator[tuple[Path, list[str]]]:
+    """Each process, and what its file `stat` has after the name of its command."""
     for process in Path("/proc").glob("[0-9]*"):
-        fields = _stat(process)
+        # The name is in parentheses and may contain spaces: count fields after the last one.
+        fields = _read(process / "stat").rpartition(")")[2].split()
         if fields and int(fields[3]) == session:
-            yield process
-
-
-def _stat_of_session(session: int) -> Iterator[list[str]]:
-    for process in Path("/proc").glob("[0-9]*"):
-        fields = _stat(process)
-        if fields and int(fields[3]) == session:
-            yield fields
-
-
-def _stat(process: Path) -> list[str]:
-    # The command's name is in parentheses and may contain spaces: count fields after the last one.
-    return _read(process / "stat").rpartition(")")[2].split()
+            yield process, fields
 
 
 def _read(path: Path) -> str:

@@ -76,8 +76,8 @@ def main() -> None:
     print("|---|---|---|---|---|---|")
     for _ in range(given.rounds):
         for case in given.only:
-            found = measured(CASES[case], given.steps, given.precision)
-            print(row(case, found), flush=True)
+            processes = measured(CASES[case], given.steps, given.precision)
+            print(row(case, processes), flush=True)
     print(f"load {os.getloadavg()[0]:.1f}")
 
 
@@ -104,13 +104,13 @@ def measured(case: Case, steps: int, precision: str) -> list[dict[str, float]]:
     return [json.loads(file.read_text()) for file in sorted(folder.glob("run*.json"))]
 
 
-def row(case: str, found: list[dict[str, float]]) -> str:
+def row(case: str, processes: list[dict[str, float]]) -> str:
     """A row of the table; all processes of a run count the same tokens, and two runs their own."""
-    rates = [each["tokens"] / each["seconds"] for each in found]
+    rates = [each["tokens"] / each["seconds"] for each in processes]
     rate = sum(rates) if CASES[case].runs > 1 else rates[0]
-    parts = [[each.get(name, 0.0) for each in found] for name in ("compute", "wait", "sum")]
+    parts = [[each.get(name, 0.0) for each in processes] for name in ("compute", "wait", "sum")]
     return (
-        f"| {case} | {rate:,.0f} | {sum(each['cpu_seconds'] for each in found):.1f} | "
+        f"| {case} | {rate:,.0f} | {sum(each['cpu_seconds'] for each in processes):.1f} | "
         + " | ".join(", ".join(f"{seconds:.1f}" for seconds in part) for part in parts)
         + " |"
     )
@@ -135,12 +135,12 @@ def balance(planned: int, steps: int = 300, batch: int = 4096, micro: int = 1024
     for _ in range(steps):
         update = [rows for _, rows in sampler.next_update()]
         counts[len(update)] = counts.get(len(update), 0) + 1
-        found = [
+        works = [
             len(rows) * work_of(int(source[rows].max()) + 1, int(target[rows].max()) + 1)
             for rows in update
         ]
-        shares = balance_micro_batches(found, SHARES)
-        loads = [sum(found[index] for index in share) for share in shares]
+        shares = balance_micro_batches(works, SHARES)
+        loads = [sum(works[index] for index in share) for share in shares]
         total += sum(loads)
         for processes in slowest:
             slowest[processes] += max(sum(loads[rank::processes]) for rank in range(processes))

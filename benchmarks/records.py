@@ -109,8 +109,8 @@ def _evaluated(recipe: Path, run: Path, step: int, score: str) -> float:
         words, *_ = evaluations(recipe, run)
         words = [str(model) if word == str(run / "model") else word for word in words]
         report.write_text(jumok(*words, "--json", "--output", str(run / f"output-{step:06d}.txt")))
-    found: list[dict[str, Any]] = json.loads(report.read_text())["scores"]
-    return next(each["value"] for each in found if each["name"] == score)
+    scores: list[dict[str, Any]] = json.loads(report.read_text())["scores"]
+    return next(each["value"] for each in scores if each["name"] == score)
 
 
 def _arguments() -> argparse.Namespace:

@@ -60,13 +60,13 @@ def row(name: str, checkouts: dict[str, Path], runs: Path, steps: int) -> bool:
         for which, checkout in checkouts.items():
             started[which] = begin(name, checkout, runs / which, steps)
             stack.callback(stop, started[which])
-        found = {which: records(name, runs / which, process) for which, process in started.items()}
+        logs = {which: records(name, runs / which, process) for which, process in started.items()}
     ours, theirs = (
-        [each["loss"] for each in found[which] if each["kind"] == "step"]
+        [each["loss"] for each in logs[which] if each["kind"] == "step"]
         for which in ("this", "other")
     )
     equal = sum(map(float.__eq__, ours, theirs))
-    scores = [scores_of(found[which]) for which in ("this", "other")]
+    scores = [scores_of(logs[which]) for which in ("this", "other")]
     validated = "yes" if scores[0] == scores[1] else f"no: {scores[0]}, before {scores[1]}"
     print(f"| {name} | {equal} of {max(len(ours), len(theirs))} | {validated} |", flush=True)
     return equal == len(ours) == len(theirs) > 0 and scores[0] == scores[1]

@@ -15,7 +15,6 @@ import argparse
 import json
 import os
 import re
-import resource
 import shlex
 import statistics
 import subprocess
@@ -27,6 +26,7 @@ from typing import Any
 
 from benchmarks.corpus import data_folder
 from benchmarks.environments import OURS, python_of
+from benchmarks.process import children_seconds
 
 Facts = dict[str, Any]
 
@@ -84,7 +84,7 @@ def evaluations(recipe: Path, run: Path) -> list[list[str]]:
 
 
 def _train(recipe: Path, run: Path, changes: list[str]) -> Facts:
-    before, started = _processor_seconds(), time.perf_counter()
+    before, started = children_seconds(), time.perf_counter()
     sets = [word for change in changes for word in ("--set", change)]
     jumok("train", str(recipe), "--name", run.name, "--runs", str(run.parent), *sets)
     seconds = time.perf_counter() - started
@@ -92,7 +92,7 @@ def _train(recipe: Path, run: Path, changes: list[str]) -> Facts:
     return {
         "parameters": info["sizes"]["parameters"],
         "seconds": seconds,
-        "cpu_seconds": _processor_seconds() - before,
+        "cpu_seconds": children_seconds() - before,
         "scores": {score["name"]: score["value"] for score in info["card"]["scores"]},
     }
 
@@ -117,11 +117,6 @@ def jumok(*words: str) -> str:
     return subprocess.run(
         command, check=True, stdout=subprocess.PIPE, text=True, env=environment
     ).stdout
-
-
-def _processor_seconds() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
 
 
 def _arguments() -> argparse.Namespace:

@@ -64,9 +64,9 @@ def measure(split: Split, lines: list[list[str]]) -> tuple[float, float, float]:
     """Percent of the ends missed, wrong ends per 100 sentences, microseconds a sentence."""
     missed = wrong = 0
     started = time.perf_counter()
-    found = [split(" ".join(group)) for group in lines]
+    splits = [split(" ".join(group)) for group in lines]
     seconds = time.perf_counter() - started
-    for group, parts in zip(lines, found, strict=True):
+    for group, parts in zip(lines, splits, strict=True):
         right, here = ends(group), ends(parts)
         missed += len(right - here)
         wrong += len(here - right)

@@ -34,7 +34,8 @@ class Dialect:
 
     Attributes:
         question: (text, beam) -> the request.
-        key: of the translation in the answer.
+        ready: the path that answers 200 once the server translates.
+        text: the translation in an answer.
     """
 
     question: Callable[[str, int], Question]

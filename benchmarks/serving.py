@@ -95,10 +95,13 @@ def questions(draw: random.Random, most: int = 12, beam: int = 1) -> Iterator[Qu
 
 def times(replies: Sequence[Reply], status: int = 200) -> Facts:
     """Milliseconds of the answers with this status."""
-    found = [reply.seconds * 1e3 for reply in replies if reply.status == status]
-    if not found:
+    milliseconds = [reply.seconds * 1e3 for reply in replies if reply.status == status]
+    if not milliseconds:
         return {}
-    return {"p50": round(percentile(found, 0.5), 1), "p99": round(percentile(found, 0.99), 1)}
+    return {
+        "p50": round(percentile(milliseconds, 0.5), 1),
+        "p99": round(percentile(milliseconds, 0.99), 1),
+    }
 
 
 def capacity(url: str, count: int, together: int = 32, most: int = 12) -> float:
@@ -254,15 +257,15 @@ def alone(url: str, count: int) -> dict[str, dict[str, float]]:
 
 
 def _milliseconds(reply: Reply, name: str) -> float:
-    found = re.search(rf"{name};dur=([\d.]+)", reply.headers["server-timing"])
-    return float(found[1]) if found else 0.0
+    match = re.search(rf"{name};dur=([\d.]+)", reply.headers["server-timing"])
+    return float(match[1]) if match else 0.0
 
 
 def memory(process: int) -> int:
     """Kilobytes of memory that the process has now."""
     status = Path(f"/proc/{process}/status").read_text("ascii")
-    found = re.search(r"VmRSS:\s+(\d+)", status)
-    return int(found[1]) if found else 0
+    match = re.search(r"VmRSS:\s+(\d+)", status)
+    return int(match[1]) if match else 0
 
 
 def open_files(process: int) -> int:
@@ -355,10 +358,10 @@ def _loads(server: ServedProcess, asked: argparse.Namespace) -> Facts:
     most, lone = capacity(server.url, 2_000), alone(server.url, 300)
     facts: Facts = {"capacity": round(most, 1), "alone": lone}
     for share in (0.5, 0.8):
-        found = steady(server.url, share * most, asked.seconds)
-        if isinstance(slow := found.get("p99"), float):  # without an answer there is none
-            found["of_lone"] = round(slow / lone["whole"]["p50"], 1)
-        facts[f"{share:.0%}"] = found
+        load = steady(server.url, share * most, asked.seconds)
+        if isinstance(slow := load.get("p99"), float):  # without an answer there is none
+            load["of_lone"] = round(slow / lone["whole"]["p50"], 1)
+        facts[f"{share:.0%}"] = load
     return facts
 
 

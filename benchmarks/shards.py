@@ -11,7 +11,6 @@ allocated, apart from mapped files, which the system can drop; time is processor
 import argparse
 import json
 import os
-import resource
 import shutil
 import subprocess
 import sys
@@ -21,6 +20,7 @@ from itertools import chain, islice, repeat
 from pathlib import Path
 
 import smallworld
+from benchmarks.process import children_seconds, own_memory_peak
 from jumok.data.files.manifest import MANIFEST, parse_manifest, write_manifest_file
 from jumok.data.pairs.corpus import Corpus, read_pairs
 from jumok.data.pairs.shards import shard_name, write_manifest, write_shard
@@ -31,7 +31,6 @@ from jumok.errors import Location
 
 SHARD_PAIRS = 500_000  # the default of `jumok prepare`
 DIFFERENT = 50_000  # pairs, again and again
-POLL = 0.02  # seconds
 RECIPE = """
 name = "shards"
 data.train = [{ prepared = "corpus" }]
@@ -72,31 +71,21 @@ def trained(folder: Path) -> None:
     shutil.rmtree(folder / "runs", ignore_errors=True)
     (folder / "recipe.toml").write_text(RECIPE, "utf-8")
     command = [sys.executable, "-m", "jumok", "train", "recipe.toml", "--runs", "runs"]
-    before, start = processor_seconds(), time.monotonic()
-    with subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL) as process:
-        peak, status = 0, Path(f"/proc/{process.pid}/status")
-        while process.poll() is None:
-            rows = dict(line.split(":", 1) for line in status.read_text().splitlines())
-            peak = max(peak, int(rows.get("RssAnon", "0 kB").split()[0]))
-            time.sleep(POLL)
+    before, start = children_seconds(), time.monotonic()
+    with subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, text=True) as process:
+        peak = own_memory_peak(process)
     if process.returncode:
         raise SystemExit(f"benchmarks.shards: jumok train ended with {process.returncode}")
-    wall, all_of_it = time.monotonic() - start, processor_seconds() - before
+    wall, all_of_it = time.monotonic() - start, children_seconds() - before
     log = (folder / "runs" / "shards" / "log.jsonl").read_text("utf-8").splitlines()
     steps = [row["cpu_seconds"] for row in map(json.loads, log) if "gradient_norm" in row]
     each = (steps[-1] - steps[0]) / (len(steps) - 1)
     manifest = parse_manifest((folder / "corpus" / MANIFEST).read_bytes(), Location(folder))
     print(
-        f"| {manifest.pairs:,} | {len(manifest.shards):,} | {peak * 1024 / 1e9:.2f} | "
+        f"| {manifest.pairs:,} | {len(manifest.shards):,} | {peak / 1e9:.2f} | "
         f"{all_of_it - steps[-1]:.1f} | {steps[0]:.1f} | {each:.3f} | {wall:.0f} |",
         flush=True,
     )
-
-
-def processor_seconds() -> float:
-    """Those of all processes that this one has started, and that have ended."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
 
 
 def main() -> None:

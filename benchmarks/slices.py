@@ -23,7 +23,7 @@ from jumok.cli.training.processes import free_port
 from jumok.config import AverageConfig, TrainingConfig
 from jumok.data.pairs.batches import collate
 from jumok.training.learner import Learner
-from jumok.training.objectives.pairs import translation
+from jumok.training.objectives import translation
 from jumok.training.optimization.parameters import FlatParameters
 from jumok.training.ranks import SINGLE_PROCESS
 from jumok.training.torch_ranks import process_group

@@ -2,7 +2,6 @@
 their first answer.
 """
 
-import resource
 import subprocess
 import time
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from benchmarks.corpus import joint_corpus
 from benchmarks.environments import OURS, python_of
 from benchmarks.larger import random_language_model
 from benchmarks.options import Options
-from benchmarks.process import one_thread_environment, pinned
+from benchmarks.process import children_seconds, one_thread_environment, pinned
 from benchmarks.results import Row
 
 REPEATS = 9
@@ -56,23 +55,23 @@ def run(options: Options) -> list[Row]:
     times: dict[str, list[tuple[float, float]]] = {command.name: [] for command in wanted}
     for repeat in range(REPEATS + 1):  # the first time the bytecode is written
         for command in wanted:
-            found = _time(command, options.core)
+            seconds = _time(command, options.core)
             if repeat:
-                times[command.name].append(found)
+                times[command.name].append(seconds)
     return [
         {
             "command": f"jumok {name}",
-            "wall_seconds": median(wall for wall, _ in found),
-            "cpu_seconds": median(cpu for _, cpu in found),
+            "wall_seconds": median(wall for wall, _ in seconds),
+            "cpu_seconds": median(cpu for _, cpu in seconds),
         }
-        for name, found in times.items()
+        for name, seconds in times.items()
     ]
 
 
 def _time(command: StartedCommand, core: int) -> tuple[float, float]:
     """Seconds, and CPU-seconds, of one run."""
     line = pinned([python_of(OURS).with_name("jumok"), *command.arguments], core)
-    wall, cpu = time.perf_counter(), _children_seconds()
+    wall, cpu = time.perf_counter(), children_seconds()
     subprocess.run(
         line,
         input=command.given,
@@ -80,9 +79,4 @@ def _time(command: StartedCommand, core: int) -> tuple[float, float]:
         env=one_thread_environment(),
         check=True,
     )
-    return time.perf_counter() - wall, _children_seconds() - cpu
-
-
-def _children_seconds() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+    return time.perf_counter() - wall, children_seconds() - cpu

@@ -49,26 +49,26 @@ def compared(
     questions: Sequence[Question], replies: Sequence[Reply], offline: Translator
 ) -> Counter[str]:
     """How many answers are those of the offline translation, and how many are another client's."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     expected = _offline(questions, offline)
     for question, reply, own in zip(questions, replies, expected, strict=True):
-        found[f"status {reply.status}"] += 1
+        counts[f"status {reply.status}"] += 1
         if reply.status == 200:
-            found.update(_judged(question, reply, own))
-    return found
+            counts.update(_judged(question, reply, own))
+    return counts
 
 
 def _offline(questions: Sequence[Question], offline: Translator) -> list[Translation]:
     """The offline translation of each request, in their order."""
     texts, beams = zip(*map(_text_and_beam, questions), strict=True)
-    found: dict[int, Translation] = {}
+    translations: dict[int, Translation] = {}
     for beam in sorted(set(beams)):
         places = [place for place, each in enumerate(beams) if each == beam]
         answers = offline.translate(
             [texts[place] for place in places], FOR_TRANSLATION, beam=beam, batch_size=BATCH
         )
-        found.update(zip(places, answers, strict=True))
-    return [found[place] for place in range(len(questions))]
+        translations.update(zip(places, answers, strict=True))
+    return [translations[place] for place in range(len(questions))]
 
 
 def _text_and_beam(question: Question) -> tuple[str, int]:
@@ -98,12 +98,14 @@ def _judged(question: Question, reply: Reply, own: Translation) -> Iterator[str]
 
 def tagged(texts: Iterator[str], load: Loaded, offline: Translator, count: int) -> Counter[str]:
     """Sends `count` requests, and compares each answer with the offline translation."""
-    draw, found = random.Random(4), Counter[str]()
+    draw, counts = random.Random(4), Counter[str]()
     for first in range(0, count, CHUNK):
         some = [next(texts) for _ in range(min(CHUNK, count - first))]
         questions = tagged_questions(some, draw, first)
         replies, _ = load(partial(closed_loop, questions=questions, together=TOGETHER))
-        found += compared(questions, replies, offline)
+        counts += compared(questions, replies, offline)
         if count > CHUNK:
-            print(f"{first + len(some):,} of {count:,}: {dict(found)}", file=sys.stderr, flush=True)
-    return found
+            print(
+                f"{first + len(some):,} of {count:,}: {dict(counts)}", file=sys.stderr, flush=True
+            )
+    return counts

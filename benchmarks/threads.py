@@ -50,19 +50,19 @@ def main() -> None:
     translators = {
         count: Translator.load(given.model, engine="native", threads=count) for count in counts
     }
-    found: dict[int, list[TimedPass]] = {count: [] for count in counts}
+    passes: dict[int, list[TimedPass]] = {count: [] for count in counts}
     for turn in range(ROUNDS + 1):  # the first is a warm-up
         for count in counts:
             one = timed(translators[count], lines, given.beam)
             if turn:
-                found[count].append(one)
+                passes[count].append(one)
     print(f"{len(lines):,} lines, beam {given.beam}, load {os.getloadavg()[0]:.1f}")
     print("threads  lines/s  speed-up  cores used")
-    pairs = zip(*(found[count] for count in counts), strict=True)
+    pairs = zip(*(passes[count] for count in counts), strict=True)
     ratio = median(alone.wall / together.wall for alone, together in pairs)
     for count, speed_up in zip(counts, (1.0, ratio), strict=True):
-        rate = len(lines) / median(one.wall for one in found[count])
-        used = median(one.cpu / one.wall for one in found[count])
+        rate = len(lines) / median(one.wall for one in passes[count])
+        used = median(one.cpu / one.wall for one in passes[count])
         print(f"{count:7}  {rate:7.0f}  {speed_up:8.2f}  {used:10.2f}")
 
 

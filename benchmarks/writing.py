@@ -67,9 +67,9 @@ def together(writers: Sequence[TextWriter], tokens: int, system: LanguageModel) 
     for _ in range(tokens):
         readings = [writer.next() for writer in writers]
         values = reader.read([next(reading) for reading in readings])
-        for reading, found in zip(readings, values, strict=True):
+        for reading, logits in zip(readings, values, strict=True):
             try:
-                reading.send(found)
+                reading.send(logits)
             except StopIteration:
                 continue
 
@@ -108,7 +108,7 @@ async def stream(url: str, tokens: int, temperature: float, seed: int) -> Stream
     host = url.removeprefix("http://")
     request = Question("/v1/completions", body).encoded(host)
     reader, writer = await asyncio.open_connection(*host.split(":"))
-    found, begin = Streamed(), time.perf_counter()
+    streamed, begin = Streamed(), time.perf_counter()
     with closing(writer):
         writer.write(request)
         async for line in reader:
@@ -118,11 +118,11 @@ async def stream(url: str, tokens: int, temperature: float, seed: int) -> Stream
                 continue
             event = json.loads(line[6:])
             if event["choices"] and event["choices"][0]["text"]:
-                found.parts.append(time.perf_counter() - begin)
+                streamed.parts.append(time.perf_counter() - begin)
             elif "usage" in event:
-                found.tokens = event["usage"]["completion_tokens"]
-    assert found.tokens >= 0, "the server answered with an error"
-    return found
+                streamed.tokens = event["usage"]["completion_tokens"]
+    assert streamed.tokens >= 0, "the server answered with an error"
+    return streamed
 
 
 async def load(url: str, streams: int, tokens: int, temperature: float) -> list[Streamed]:
@@ -132,8 +132,8 @@ async def load(url: str, streams: int, tokens: int, temperature: float) -> list[
         seeds = range(number, max(TEXTS, streams), streams)
         return [await stream(url, tokens, temperature, seed) for seed in seeds]
 
-    found = await asyncio.gather(*(client(number) for number in range(streams)))
-    return [each for texts in found for each in texts]
+    texts_of_clients = await asyncio.gather(*(client(number) for number in range(streams)))
+    return [each for texts in texts_of_clients for each in texts]
 
 
 def served(url: str, process: int, streams: int, tokens: int, temperature: float) -> str:

@@ -136,7 +136,7 @@ class SpacingTask:
             file = home / "tokenizer.model"
             return learn_tokenizer(config.tokenizer, lines, file, config.seed, say)
 
-        return cls(config, texts.prepare(config.data, tokenizer, cache, say))
+        return cls(config, texts.prepare_examples_of(config.data, tokenizer, cache, say))
 
     def build(self):
         return build(self._config.model, DataSizes(vocabulary=self._prepared.tokenizer.size))

@@ -14,7 +14,7 @@ from jumok.kinds import KINDS, Kind, page_facts, register_kind
 from jumok.places import import_string
 from jumok.systems.base import System
 from jumok.tracing.forced import Tracer
-from jumok.training.tasks.catalog import prepare
+from jumok.training.task import prepare_task
 
 
 @pytest.mark.parametrize("task", KINDS)
@@ -65,7 +65,7 @@ def test_a_recipe_of_no_kind_is_refused(tmp_path):
 
     config = Unknown.model_construct(name="x")
     with pytest.raises(ConfigError, match="no kind of model has recipes of this class") as caught:
-        prepare(config, tmp_path, tmp_path, print)
+        prepare_task(config, tmp_path, tmp_path, print)
     assert 'jumok.register("kind", NAME, jumok.Kind(...))' in str(caught.value)
 
 

@@ -29,8 +29,8 @@ TOKENS_PER_BATCH = re.compile(r"Step +\d+/.*bsz: +\d+/ *(\d+)/")
 
 def read_progress(line: str, _now: float) -> float | None:
     """Eole prints the mean of real target tokens a batch over its `report_every` last batches."""
-    found = TOKENS_PER_BATCH.search(line)
-    return float(found[1]) * REPORT_EVERY if found else None
+    match = TOKENS_PER_BATCH.search(line)
+    return float(match[1]) * REPORT_EVERY if match else None
 
 
 def _prepare(precision: str, corpus: Corpus, folder: Path) -> Job:

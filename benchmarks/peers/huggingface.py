@@ -39,8 +39,8 @@ class Way:
 
 
 def read_progress(line: str, _now: float) -> float | None:
-    found = TOKENS.search(line)
-    return float(found[1]) if found else None
+    match = TOKENS.search(line)
+    return float(match[1]) if match else None
 
 
 def _prepare(way: Way, corpus: Corpus, folder: Path) -> Job:

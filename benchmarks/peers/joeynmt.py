@@ -38,11 +38,11 @@ class Progress:
         self._last = 0.0
 
     def __call__(self, line: str, now: float) -> float | None:
-        found = RATE.search(line)
-        if not found and "EPOCH" not in line:
+        match = RATE.search(line)
+        if not match and "EPOCH" not in line:
             return None
         seconds, self._last = now - self._last, now
-        return float(found[1]) * seconds if found else None
+        return float(match[1]) * seconds if match else None
 
 
 def _prepare(corpus: Corpus, folder: Path) -> Job:

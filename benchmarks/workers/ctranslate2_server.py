@@ -46,8 +46,8 @@ class Model:
         return self.tokens.encode(text, out_type=str)
 
     def translated(self, rows: list[list[str]], beam: int) -> list[str]:
-        found = self.translator.translate_batch(rows, beam_size=beam)
-        return [self.tokens.decode_pieces(each.hypotheses[0]) for each in found]
+        results = self.translator.translate_batch(rows, beam_size=beam)
+        return [self.tokens.decode_pieces(each.hypotheses[0]) for each in results]
 
 
 def serve_each(model: Model) -> FastAPI:
@@ -76,14 +76,14 @@ def serve_together(model: Model) -> FastAPI:
             batch = [each for each in held if each[1] == beam][:MOST]
             held = [each for each in held if each not in batch]
             try:
-                found = await asyncio.to_thread(
+                texts = await asyncio.to_thread(
                     model.translated, [row for row, _, _ in batch], beam
                 )
             except Exception as error:  # the next requests must be answered
                 for _, _, future in batch:
                     future.set_exception(error)
                 continue
-            for (_, _, future), text in zip(batch, found, strict=True):
+            for (_, _, future), text in zip(batch, texts, strict=True):
                 future.set_result(text)
 
     @asynccontextmanager

@@ -35,10 +35,10 @@ def main(training: str, gold: str, links: str) -> None:
             links_filename_rev=str(reverse),
             quiet=True,
         )
-        found = zip(_lines(forward), _lines(reverse), tested, strict=False)
+        aligned = zip(_lines(forward), _lines(reverse), tested, strict=False)
         joined = [
             sorted(grow_diag_final_and(len(pair[0].split()), len(pair[1].split()), one, other))
-            for one, other, pair in found
+            for one, other, pair in aligned
         ]
     rows = (" ".join(f"{source}-{target}" for source, target in row) for row in joined)
     Path(links).write_text("".join(f"{row}\n" for row in rows))

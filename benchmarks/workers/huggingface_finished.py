@@ -91,11 +91,11 @@ def _translated(model: MarianMTModel, sources: list[list[int]]) -> list[str]:
     for start in range(0, len(order), TOGETHER):
         places = order[start : start + TOGETHER]
         ids = padded([[*sources[place], END] for place in places], PAD)
-        found = model.generate(  # type: ignore[misc]  # typed for a protocol that no model meets
+        outputs = model.generate(  # type: ignore[misc]  # typed for a protocol that no model meets
             ids, attention_mask=ids != PAD, num_beams=BEAM, max_length=128
         )
-        assert isinstance(found, torch.Tensor)
-        for place, row in zip(places, found.tolist(), strict=True):
+        assert isinstance(outputs, torch.Tensor)
+        for place, row in zip(places, outputs.tolist(), strict=True):
             lines[place] = " ".join(str(id_) for id_ in row if id_ not in (PAD, START, END))
     return lines
 

@@ -31,8 +31,8 @@ def _decode(
         beam=beam, minimum_length=length, maximum_length=length, length_penalty=1.0
     )
     without_end = [source[:-1] for source in sources]  # the searcher writes END itself
-    found = translator.searcher.read(without_end).search(options)
-    return [list(best.tokens) for best, *_ in found]
+    hypotheses = translator.searcher.read(without_end).search(options)
+    return [list(best.tokens) for best, *_ in hypotheses]
 
 
 if __name__ == "__main__":

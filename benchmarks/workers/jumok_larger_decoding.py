@@ -120,8 +120,8 @@ def _continue(
 ) -> list[list[int]]:
     options = _options(beam, length + len(prompts[0]) - 1)
     prefixes = [prompt[1:] for prompt in prompts]  # decoding adds START
-    found = decode(model.decoder, model.nothing(len(prompts)), options, prefixes)
-    return [list(row[0].tokens)[-length:] for row in found]
+    decoded = decode(model.decoder, model.nothing(len(prompts)), options, prefixes)
+    return [list(row[0].tokens)[-length:] for row in decoded]
 
 
 def _translate(
@@ -130,8 +130,8 @@ def _translate(
     (batch,) = source_batches([source[:-1] for source in sources], sentences=len(sources))
     memory = model.encode(batch.tokens, batch.allowed)
     outputs: list[list[int]] = [[] for _ in sources]
-    found = decode(model.decoder, memory, _options(beam, length))
-    for row, hypotheses in zip(batch.rows, found, strict=True):
+    decoded = decode(model.decoder, memory, _options(beam, length))
+    for row, hypotheses in zip(batch.rows, decoded, strict=True):
         outputs[row] = list(hypotheses[0].tokens)
     return outputs
 

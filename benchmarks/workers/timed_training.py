@@ -41,10 +41,10 @@ def main() -> None:
     def timed(name: str, part: Callable[..., Any]) -> Callable[..., Any]:
         def measured(*given: Any, **named: Any) -> Any:
             begun = time.perf_counter()
-            found = part(*given, **named)
+            result = part(*given, **named)
             if len(updates) > skipped:
                 seconds[name] += time.perf_counter() - begun
-            return found
+            return result
 
         return measured
 
@@ -55,9 +55,9 @@ def main() -> None:
     def noted(*given: Any, **named: Any) -> Any:
         if not updates:
             updates.append((time.perf_counter(), time.process_time(), 0))
-        found = update(*given, **named)
-        updates.append((time.perf_counter(), time.process_time(), found.tokens))
-        return found
+        result = update(*given, **named)
+        updates.append((time.perf_counter(), time.process_time(), result.tokens))
+        return result
 
     Learner.update = noted  # type: ignore[method-assign]
     try:

@@ -23,9 +23,9 @@ from jumok.models.catalog import DataSizes, build
 from jumok.models.encoder_decoder import Transformer
 from jumok.models.memory import SequenceToSequence
 from jumok.systems.translation.translator import Translator
-from jumok.training.objectives.pairs import mean_loss, translation
-from jumok.training.precision import choose, one_thread
-from jumok.training.preparing.pairs import PreparedPairs, prepare, update_stream
+from jumok.training.objectives import mean_loss, translation
+from jumok.training.precision import choose_precision, one_thread
+from jumok.training.preparing.pairs import PreparedPairs, prepare_translation, update_stream
 from jumok.training.task import Objective
 from jumok_lectures import world
 from jumok_lectures.findings import Setting
@@ -173,8 +173,8 @@ def train(task: SmallRun) -> Trained:
     steps = small.steps * (LONGER if task.longer else 1)
     home = small.corpus(task.cache)
     recipe = config(small, steps, seed, home)
-    prepared = prepare(recipe, home, task.cache / "ids", lambda _: None)
-    precision = choose(recipe.training.precision, torch.device("cpu")).dtype
+    prepared = prepare_translation(recipe, home, task.cache / "ids", lambda _: None)
+    precision = choose_precision(recipe.training.precision, torch.device("cpu")).dtype
     averaged, losses = learn(
         untrained(small, recipe, prepared, seed),
         small.objective,
@@ -209,7 +209,7 @@ def first_batch(small: Small, seed: int, cache: Path) -> tuple[Transformer, Batc
     """An untrained model, and a batch to look at it with."""
     home = small.corpus(cache)
     recipe = config(small, small.steps, seed, home)
-    prepared = prepare(recipe, home, cache / "ids", lambda _: None)
+    prepared = prepare_translation(recipe, home, cache / "ids", lambda _: None)
     updates = update_stream(recipe, prepared.train, prepared.tokenizer)
     model = untrained(small, recipe, prepared, seed)
     assert isinstance(model, Transformer)

@@ -41,17 +41,17 @@ def test_servers_take_turns_and_become_rows_of_a_table(folder):
     with ExitStack() as stack:
         servers = [stack.enter_context(started(kind, folder, 1, CORE)) for kind in kinds]
         assert os.sched_getaffinity(servers[0].session) == {CORE}
-        found = measure(servers, TEXTS, beam=1, seconds=0.3, rounds=2, counts=(3, 6))
+        measured = measure(servers, TEXTS, beam=1, seconds=0.3, rounds=2, counts=(3, 6))
         peak = {server.kind.name: server.peak for server in servers}
-    for figures in found.values():
+    for figures in measured.values():
         assert len(figures.alone) == 6
         assert len(figures.rates) == len(figures.cpu_rates) == len(figures.cpu_alone) == 2
         assert min(*figures.rates, *figures.cpu_rates) > 0
         assert set(figures.shares) == set(SHARES)
         assert figures.failed == 0
-    assert found["first"].texts == found["second"].texts
+    assert measured["first"].texts == measured["second"].texts
     assert all(size > 10e6 for size in peak.values())
-    lines = list(table(found, peak))
+    lines = list(table(measured, peak))
     assert [line.count("|") for line in lines] == [11] * 4
     assert lines[3].startswith("| second | ")
     assert lines[3].endswith("| 3 of 3 |")
@@ -66,11 +66,11 @@ def test_a_translation_that_differs_and_a_failure_are_shown():
 
 
 @pytest.mark.parametrize(
-    ("count", "share", "found"),
+    ("count", "share", "expected"),
     [(1, 0.5, 1), (2, 0.5, 1), (3, 0.5, 2), (100, 0.99, 99), (101, 0.99, 100), (10, 1.0, 10)],
 )
-def test_a_percentile_is_a_value_that_was_measured(count, share, found):
-    assert percentile([float(value) for value in range(count, 0, -1)], share) == found
+def test_a_percentile_is_a_value_that_was_measured(count, share, expected):
+    assert percentile([float(value) for value in range(count, 0, -1)], share) == expected
 
 
 @pytest.mark.parametrize("answered", [b"", b"HTTP/1.1 200 OK\r\nContent-Le"])

@@ -22,19 +22,21 @@ def test_the_parts_of_all_updates_but_the_first_are_timed(tmp_path: Path) -> Non
         check=True,
         capture_output=True,
     )
-    found = json.loads((tmp_path / "run.0.json").read_text())
+    timed = json.loads((tmp_path / "run.0.json").read_text())
     counted = [number_in(each, "tokens") for each in run_log(tmp_path / "runs" / "tiny").steps]
     assert len(counted) == steps
-    assert found["tokens"] == counted[-1] - counted[SKIPPED - 1]
-    assert 0 < found["compute"] + found["sum"] < found["seconds"]
-    assert found["cpu_seconds"] > 0
-    assert "wait" not in found  # one process waits for none
+    assert timed["tokens"] == counted[-1] - counted[SKIPPED - 1]
+    assert 0 < timed["compute"] + timed["sum"] < timed["seconds"]
+    assert timed["cpu_seconds"] > 0
+    assert "wait" not in timed  # one process waits for none
 
 
 def test_a_row_has_each_process() -> None:
     usual = {"seconds": 2.0, "cpu_seconds": 1.25, "tokens": 100, "sum": 0.1}
-    found = [usual | {"compute": 1.0, "wait": 0.5}, usual | {"compute": 1.3, "wait": 0.2}]
-    assert row("two processes", found) == (
+    processes = [usual | {"compute": 1.0, "wait": 0.5}, usual | {"compute": 1.3, "wait": 0.2}]
+    assert row("two processes", processes) == (
         "| two processes | 50 | 2.5 | 1.0, 1.3 | 0.5, 0.2 | 0.1, 0.1 |"
     )
-    assert row("two runs at the same time", found).startswith("| two runs at the same time | 100 |")
+    assert row("two runs at the same time", processes).startswith(
+        "| two runs at the same time | 100 |"
+    )

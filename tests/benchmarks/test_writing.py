@@ -24,17 +24,17 @@ def test_texts_in_turns_and_together_are_the_same(folder):
     system = LanguageModel.load(folder, engine="native")
     assert system.engine is not None
     prompt, options = system.tokenizer.encode(writing.PROMPT), DecodingOptions(beam=1, sample=True)
-    options, found = replace(options, maximum_length=200), {}
+    options, tokens_of = replace(options, maximum_length=200), {}
     for way, write in writing.WAYS.items():
         writers = [
             writing.native_writer(system.engine, prompt, replace(options, seed=number), None)
             for number in range(3)
         ]
         write(writers, 20, system)
-        found[way] = [each._text.tokens for each in writers]
+        tokens_of[way] = [each._text.tokens for each in writers]
         assert writing.engine_rate(system, way, 3, 20, options) > 0
-    assert found["in turns"] == found["together"]
-    assert len({tuple(each) for each in found["together"]}) == 3
+    assert tokens_of["in turns"] == tokens_of["together"]
+    assert len({tuple(each) for each in tokens_of["together"]}) == 3
 
 
 def test_streams_are_read_to_their_ends(folder, tmp_path):

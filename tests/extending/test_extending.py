@@ -15,10 +15,10 @@ from typer.testing import CliRunner
 import jumok
 from jumok.cli.main import app
 from jumok.errors import BundleError, ConfigError, TrainingError
-from jumok.planning.products import Lengths, parts_of
+from jumok.planning.products import TextLengths, model_parts
 from jumok.plugins import Plugin, load_plugin
 from tests.training.conftest import Recorder, write_corpus
-from tests.training.test_resume import Killed, killed_at
+from tests.training.runs import Killed, killed_at
 
 DOCS = Path(__file__).parents[2] / "docs"
 TINY = """
@@ -250,7 +250,8 @@ def test_a_block_of_own_parts_trains_resumes_writes_and_shows_itself(tmp_path):
     assert [site.weights.shape[0] for site in trace.sites] == [4, 4]
     jumok.page(trace).save("page.html")
     config = jumok.load_config("block.toml")  # by the records of its parts
-    planned = sum(part.weights for part in parts_of(config, model.tokenizer.size, Lengths(0, 32)))
+    lengths = TextLengths(0, 32)
+    planned = sum(part.weights for part in model_parts(config, model.tokenizer.size, lengths))
     assert planned == sum(each.numel() for each in model.modules()[0].parameters() if each.ndim > 1)
 
 

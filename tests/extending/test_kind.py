@@ -16,7 +16,7 @@ from jumok.kinds import KINDS
 from jumok.places import import_string
 from tests.extending.test_extending import DOCS, code
 from tests.training.conftest import Recorder, write_corpus
-from tests.training.test_resume import Killed, killed_at
+from tests.training.runs import Killed, killed_at
 
 RECIPE = """
 name = "spacing"

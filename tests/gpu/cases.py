@@ -29,14 +29,15 @@ from jumok.kinds import KINDS
 from jumok.models.catalog import DataSizes, build
 from jumok.parts import names
 from jumok.training.learner import Learner
-from jumok.training.objectives.captions import captioning
-from jumok.training.objectives.pairs import (
+from jumok.training.objectives import (
     ConsistentTranslation,
+    captioning,
+    guess_masked,
     next_token,
     picture_classification,
+    text_classification,
     translation,
 )
-from jumok.training.objectives.texts import classify_texts, guess_masked
 from jumok.training.task import MicroBatch, Objective
 
 SIZES = DataSizes(vocabulary=31, labels=3)
@@ -118,7 +119,7 @@ TASKS: dict[str, tuple[Objective, Callable[[ModelSection], list[MicroBatch]]]] =
     "captioning": (captioning, captions),
     "image-classification": (picture_classification, pictures),
     "language-model": (next_token, texts),
-    "text-classification": (classify_texts, labelled),
+    "text-classification": (text_classification, labelled),
     "masked-lm": (guess_masked, masked),
 }
 

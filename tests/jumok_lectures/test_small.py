@@ -11,7 +11,7 @@ from jumok.kernels.noise import Noise
 from jumok.layers.dropout import Dropout
 from jumok.layers.residual import PreNorm
 from jumok.models.encoder_decoder import Transformer
-from jumok.training.objectives.pairs import translation
+from jumok.training.objectives import translation
 from jumok_lectures import depth, world
 from jumok_lectures.experiments import cheating, copies, residual
 from jumok_lectures.small import SIZES, Small, Trained, config

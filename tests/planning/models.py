@@ -55,11 +55,11 @@ def pixels(*shape: int) -> torch.Tensor:
 
 
 def loss(model: nn.Module, config: Config) -> torch.Tensor:
-    found = states(model, config)
+    head_inputs = states(model, config)
     if config.model.kind in ("text-classifier", "image-classifier"):
-        return found.sum()
+        return head_inputs.sum()
     head = model.head if config.model.kind == "masked-lm" else model.decoder
-    logits = F.linear(found.flatten(0, -2), head.output.weight)
+    logits = F.linear(head_inputs.flatten(0, -2), head.output.weight)
     return F.cross_entropy(logits, torch.zeros(len(logits), dtype=torch.long))
 
 

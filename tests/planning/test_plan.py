@@ -8,7 +8,7 @@ from jumok.planning.advice import rounded_up, warnings_of
 from jumok.planning.cards import CARDS, card_named
 from jumok.planning.network import Cluster, exchange, seconds_of
 from jumok.planning.plan import Assumptions, Plan, numbers_of, plan, usual_lengths, vocabulary_of
-from jumok.planning.products import Lengths
+from jumok.planning.products import TextLengths
 from tests.planning.models import recipe
 
 BASE = {
@@ -28,7 +28,7 @@ def base(**training: object) -> Config:
 
 
 def assumed(**more: object) -> Assumptions:
-    return Assumptions(share=0.35, lengths=Lengths(25, 25), vocabulary=32_000, **more)
+    return Assumptions(share=0.35, lengths=TextLengths(25, 25), vocabulary=32_000, **more)
 
 
 def on(cards: int, config: Config | None = None, name: str = "h100", **more: object) -> Plan:
@@ -41,12 +41,12 @@ def on(cards: int, config: Config | None = None, name: str = "h100", **more: obj
 )
 def test_base_model_on_many_cards_as_derived_by_hand(cards, computing, busy):
     """500,000 tokens of 365 MFLOP; gradients and weights in bfloat16, twice 121 MB in all."""
-    found = on(cards)
-    assert 1e3 * found.computing == pytest.approx(computing, rel=0.04)
+    planned = on(cards)
+    assert 1e3 * planned.computing == pytest.approx(computing, rel=0.04)
     weights = 2 * 60_424_192
     inside, outside = 2 * weights * 7 / 8, 2 * weights * (1 / 8 - 1 / cards)
     sending = seconds_of(inside, outside, Cluster(H100, cards // 8, 8))
-    share = found.computing / (found.computing + found.optimizer + sending)
+    share = planned.computing / (planned.computing + planned.optimizer + sending)
     assert 100 * share == pytest.approx(busy, abs=0.6)
 
 
@@ -57,7 +57,7 @@ def test_sums_in_float32_take_longer(cards, busy):
 
 
 def test_base_model_has_the_published_size_and_flop():
-    model = numbers_of(base(), 32_000, Lengths(25, 25))
+    model = numbers_of(base(), 32_000, TextLengths(25, 25))
     by_hand = 32_000 * 512 + 6 * (4 * 512**2 + 2 * 512 * 2048) + 6 * (8 * 512**2 + 2 * 512 * 2048)
     assert model.parameters == by_hand
     attended = 18 * 4 * 25 * 512  # scores and sums of 18 attentions
@@ -82,21 +82,21 @@ def test_exchange_by_hand():
     Each card sends half of its gradients in bfloat16, a quarter and an eighth as sums in float32,
     and an eighth, a quarter and a half of the weights in bfloat16.
     """
-    found = exchange(1 << 30, 2, 1, Cluster(H100, nodes=2, each=4))
-    assert found.inside == (1 << 30) * (2 / 2 + 4 / 4 + 2 / 2 + 2 / 4)
-    assert found.outside == (1 << 30) * (4 / 8 + 2 / 8)
-    assert found.seconds == pytest.approx(found.outside / 50e9 + 2 * 20e-6)
+    sent = exchange(1 << 30, 2, 1, Cluster(H100, nodes=2, each=4))
+    assert sent.inside == (1 << 30) * (2 / 2 + 4 / 4 + 2 / 2 + 2 / 4)
+    assert sent.outside == (1 << 30) * (4 / 8 + 2 / 8)
+    assert sent.seconds == pytest.approx(sent.outside / 50e9 + 2 * 20e-6)
     alone = exchange(1 << 30, 2, 1, Cluster(H100, 1, 1))
     assert (alone.inside, alone.outside, alone.seconds) == (0, 0, 0)
     apart = exchange(1 << 30, 2, 1, Cluster(H100, 2, 1))
     assert (apart.inside, apart.outside) == (0, 2 << 30)
     slow = exchange(1 << 30, 2, 1, Cluster(H100, 2, 4, network=1e9))
-    assert slow.seconds == pytest.approx(found.outside / 0.25e9, rel=0.001)
+    assert slow.seconds == pytest.approx(sent.outside / 0.25e9, rel=0.001)
     # Two shares of a card are summed before they travel.
     two = exchange(1 << 30, 2, 2, Cluster(H100, 2, 4))
-    assert two.inside - found.inside == (1 << 30) * (4 - 2) / 2
+    assert two.inside - sent.inside == (1 << 30) * (4 - 2) / 2
     fast = exchange(1 << 30, 2, 1, Cluster(H100, 2, 4, network=1e12))
-    assert fast.seconds == pytest.approx(found.inside / (0.78 * 450e9) + 2 * 20e-6)
+    assert fast.seconds == pytest.approx(sent.inside / (0.78 * 450e9) + 2 * 20e-6)
     # No run has twelve processes; sixteen send as much at least.
     assert exchange(1 << 20, 2, 1, Cluster(H100, 3, 4)).outside > 0
 
@@ -131,19 +131,19 @@ def test_loss_by_hand():
 def test_experts_take_memory_by_their_number_and_time_by_their_use():
     model = {"experts": 8, "experts_used": 2}
     config = recipe(BASE | model, tokenizer={"size": 32_000})
-    found, usual = (numbers_of(each, 32_000, Lengths(25, 25)) for each in (config, base()))
+    mixture, usual = (numbers_of(each, 32_000, TextLengths(25, 25)) for each in (config, base()))
     one, router = 2 * 512 * 2048, 8 * 512
-    assert found.parameters == usual.parameters + 12 * (7 * one + router)
-    assert found.flop == usual.flop + 12 * 6 * (one + router)
+    assert mixture.parameters == usual.parameters + 12 * (7 * one + router)
+    assert mixture.flop == usual.flop + 12 * 6 * (one + router)
 
 
 def test_micro_batch_that_is_named_fits():
     config = base(tokens_per_batch=4_000_000, tokens_per_micro_batch=1_000_000)
-    found = on(1, config, "l4")
-    assert found.memory.total > found.capacity
+    planned = on(1, config, "l4")
+    assert planned.memory.total > planned.capacity
     (first, *_) = warnings_of(config, *facts(config, "l4"))
     assert first.rule == "memory"
-    fitting = int(found.fits)
+    fitting = int(planned.fits)
     assert f"--set training.tokens_per_micro_batch={fitting} or less" in first.text
     smaller = on(1, base(tokens_per_batch=4_000_000, tokens_per_micro_batch=fitting), "l4")
     assert 0.99 * smaller.capacity < smaller.memory.total <= smaller.capacity
@@ -151,7 +151,7 @@ def test_micro_batch_that_is_named_fits():
 
 def facts(config: Config, name: str = "h100", cards: int = 1) -> tuple:
     cluster = Cluster(card_named(name), max(1, cards // 8), min(8, cards))
-    model = numbers_of(config, 32_000, Lengths(25, 25))
+    model = numbers_of(config, 32_000, TextLengths(25, 25))
     return model, cluster, plan(config, cluster, assumed())
 
 
@@ -161,6 +161,7 @@ def test_model_that_is_too_large_is_named():
     (first, *_) = warnings_of(config, *facts(config))
     assert first.rule == "memory"
     assert "more cards share them, or the model has to be" in first.text
+    assert "times as small (model.dim by" in first.text
 
 
 def test_weights_in_rows_are_not_planned():
@@ -194,11 +195,11 @@ def test_batch_that_is_named_keeps_the_cards_busy():
 def test_rules(config, card, cards, rule, text):
     if cards == 12:
         cluster = Cluster(card_named(card), 3, 4)
-        model = numbers_of(config, 32_000, Lengths(25, 25))
-        found = warnings_of(config, model, cluster, plan(config, cluster, assumed()))
+        model = numbers_of(config, 32_000, TextLengths(25, 25))
+        warnings = warnings_of(config, model, cluster, plan(config, cluster, assumed()))
     else:
-        found = warnings_of(config, *facts(config, card, cards))
-    (one,) = (each for each in found if each.rule == rule)
+        warnings = warnings_of(config, *facts(config, card, cards))
+    (one,) = (each for each in warnings if each.rule == rule)
     assert text in one.text
 
 
@@ -209,12 +210,12 @@ def test_good_plan_has_no_warning():
 
 def test_cores_are_threads_of_one_process():
     config = recipe(BASE, tokenizer={"size": 32_000})
-    found = plan(config, Cluster(card_named("cpu"), 1, 4), assumed())
-    assert found.sent.seconds == 0
+    planned = plan(config, Cluster(card_named("cpu"), 1, 4), assumed())
+    assert planned.sent.seconds == 0
     tokens = config.training.tokens_per_batch
-    assert found.computing == pytest.approx(tokens * 365.31e6 / (4 * 0.35 * 206e9), rel=1e-3)
+    assert planned.computing == pytest.approx(tokens * 365.31e6 / (4 * 0.35 * 206e9), rel=1e-3)
     # 4,096 tokens are four micro-batches, each with gradients of its own.
-    assert found.memory.state.gradients == (4 * 2 + 4) * 60_424_192
+    assert planned.memory.state.gradients == (4 * 2 + 4) * 60_424_192
     two = plan(config, Cluster(card_named("cpu"), 2, 4), assumed())
     # Each has summed two gradients: half of the sums in float32, half of the weights in bfloat16.
     assert two.sent.inside == 0
@@ -222,9 +223,9 @@ def test_cores_are_threads_of_one_process():
 
 
 def test_cost_and_time_of_the_run():
-    found = on(8, base(steps=1000), price=2.5)
-    assert found.hours == pytest.approx(1000 * found.update / 3600)
-    assert found.cost == pytest.approx(8 * 2.5 * found.hours)
+    planned = on(8, base(steps=1000), price=2.5)
+    assert planned.hours == pytest.approx(1000 * planned.update / 3600)
+    assert planned.cost == pytest.approx(8 * 2.5 * planned.hours)
     timed = on(8, base(steps=10**9, minutes=60.0))
     assert timed.hours == pytest.approx(1)
     assert timed.steps == pytest.approx(3600 / timed.update)

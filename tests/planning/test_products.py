@@ -15,7 +15,7 @@ from jumok.parts import PARTS, PartEntry
 from jumok.planning.activations import kept_numbers
 from jumok.planning.blocks import keys_seen
 from jumok.planning.plan import numbers_of
-from jumok.planning.products import Lengths, parts_of
+from jumok.planning.products import TextLengths, model_parts
 from jumok.training.devices.memory import recompute
 from tests.planning.models import (
     SOURCE,
@@ -29,7 +29,7 @@ from tests.planning.models import (
     texts,
 )
 
-LENGTHS = Lengths(SOURCE, TARGET)
+LENGTHS = TextLengths(SOURCE, TARGET)
 SMALL = {"dim": 24, "heads": 3, "feedforward": 40}
 GRID = {"kind": "cnn", "size": 32, "channels": [6, 8]}
 MODELS = {
@@ -95,11 +95,11 @@ class FlopCounter(TorchDispatchMode):
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
-        found = func(*args, **kwargs)
+        output = func(*args, **kwargs)
         formula = flop_registry.get(func._overloadpacket)
         if formula is not None:
-            self.total += formula(*args, **kwargs, out_val=found)
-        return found
+            self.total += formula(*args, **kwargs, out_val=output)
+        return output
 
 
 @pytest.fixture(autouse=True)
@@ -117,7 +117,7 @@ def test_products_are_those_that_torch_counts(name):
         value = loss(model, config)
         forward = counter.total
         value.backward()
-    parts, targets = parts_of(config, VOCABULARY, LENGTHS), targets_of(config)
+    parts, targets = model_parts(config, VOCABULARY, LENGTHS), targets_of(config)
     assert sum(part.forward for part in parts) * targets == pytest.approx(forward, rel=1e-9)
     # An RNN's first state is a constant, whose gradient torch leaves out.
     both = pytest.approx(counter.total, rel=0.006)
@@ -129,15 +129,15 @@ def test_weights_are_the_matrices_of_the_model(name):
     config = recipe(MODELS[name])
     model = model_of(config)
     matrices = sum(each.numel() for each in model.parameters() if each.dim() > 1)
-    found = sum(part.weights for part in parts_of(config, VOCABULARY, LENGTHS))
-    assert found == pytest.approx(matrices, rel=0.002)
+    planned = sum(part.weights for part in model_parts(config, VOCABULARY, LENGTHS))
+    assert planned == pytest.approx(matrices, rel=0.002)
 
 
 def test_weights_are_those_by_which_bundles_are_checked():
     """The other count has the vectors of computed positions, too."""
     config = recipe(MODELS["transformer"])
-    found = sum(part.weights for part in parts_of(config, VOCABULARY, LENGTHS))
-    assert found == numbers_in(config.model, VOCABULARY, 0) - 2 * 1024 * 24
+    planned = sum(part.weights for part in model_parts(config, VOCABULARY, LENGTHS))
+    assert planned == numbers_in(config.model, VOCABULARY, 0) - 2 * 1024 * 24
 
 
 def saved_numbers(config, model) -> float:
@@ -212,8 +212,8 @@ def test_blocks_that_are_computed_again(kind):
     recompute(model)
     with FlopCounter() as counter:
         loss(model, config).backward()
-    found = sum(part.both for part in parts_of(config, VOCABULARY, LENGTHS))
-    assert found * targets_of(config) == pytest.approx(counter.total, rel=1e-9)
+    planned = sum(part.both for part in model_parts(config, VOCABULARY, LENGTHS))
+    assert planned * targets_of(config) == pytest.approx(counter.total, rel=1e-9)
 
 
 @pytest.mark.parametrize("model", [DEEP, SMALL | {"encoder_layers": 4, "decoder_layers": 4}])
@@ -236,12 +236,12 @@ def within(query, key, value, allowed=None, bias=None, drop=None, scale=None):
     width = allowed.window
     key, value = (F.pad(each, (0, 0, width - 1, 0)) for each in (key, value))
     real = torch.arange(width) >= width - 1 - torch.arange(query.shape[2])[:, None]
-    found = []
+    outputs = []
     for at in range(query.shape[2]):
         seen = slice(at, at + width)
         scores = query[:, :, at : at + 1] @ key[:, :, seen].transpose(-2, -1) * scale
-        found.append(scores.masked_fill(~real[at], -torch.inf).softmax(-1) @ value[:, :, seen])
-    return torch.cat(found, dim=2)
+        outputs.append(scores.masked_fill(~real[at], -torch.inf).softmax(-1) @ value[:, :, seen])
+    return torch.cat(outputs, dim=2)
 
 
 def test_windows_leave_products_out(monkeypatch):
@@ -253,8 +253,8 @@ def test_windows_leave_products_out(monkeypatch):
     torch.testing.assert_close(model.hidden(text), masked)
     with FlopCounter() as counter:
         loss(model, config).backward()
-    found = sum(part.both for part in parts_of(config, VOCABULARY, LENGTHS))
-    assert found * targets_of(config) == pytest.approx(counter.total, rel=1e-9)
+    planned = sum(part.both for part in model_parts(config, VOCABULARY, LENGTHS))
+    assert planned * targets_of(config) == pytest.approx(counter.total, rel=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -281,9 +281,9 @@ def test_parts_that_are_not_known_are_refused(monkeypatch):
         PARTS["attention"], "other", PartEntry("jumok.attention.multihead:MultiHeadAttention")
     )
     with pytest.raises(ConfigError, match=r"not known\.(.|\n)*got: +attention_kind = other"):
-        parts_of(recipe(SMALL | {"attention_kind": "other"}), VOCABULARY, LENGTHS)
+        model_parts(recipe(SMALL | {"attention_kind": "other"}), VOCABULARY, LENGTHS)
     with pytest.raises(ConfigError, match="this model has none"):
-        parts_of(recipe({"kind": "rnn"}, training={"recompute": True}), VOCABULARY, LENGTHS)
+        model_parts(recipe({"kind": "rnn"}, training={"recompute": True}), VOCABULARY, LENGTHS)
 
 
 def test_r_drop_computes_every_target_twice():
@@ -297,4 +297,4 @@ def test_r_drop_computes_every_target_twice():
 def test_sizes_in_another_model_are_refused():
     config = recipe({"kind": "text-classifier", "pretrained": "bert"})
     with pytest.raises(ConfigError, match=r"which a plan does not read\.\n  got: .*bert"):
-        parts_of(config, VOCABULARY, LENGTHS)
+        model_parts(config, VOCABULARY, LENGTHS)

@@ -24,9 +24,9 @@ class Member:
     def all_gather(self, own: torch.Tensor) -> Sequence[torch.Tensor]:
         self._crew.board[self.index] = own.clone()
         self._crew.barrier.wait(SECONDS)
-        found = [each.clone() for each in self._crew.board]
+        gathered = [each.clone() for each in self._crew.board]
         self._crew.barrier.wait(SECONDS)
-        return found
+        return gathered
 
     def sendrecv(self, other: int, own: torch.Tensor, theirs: torch.Tensor) -> None:
         if own.numel():

@@ -23,6 +23,7 @@ from jumok.data.files.run_log import read_log
 from jumok.data.pairs.cleaning import characters
 from jumok.errors import JumokError
 from jumok.training import checkpoint
+from jumok.training.log import Silent
 from jumok.training.run import train
 
 WAYS = {"kill": 1, "torn": 2, "full": 3, "broken": 4}
@@ -44,20 +45,6 @@ RECIPE = {
     },
     "validation": {"every": 4, "metric": "loss", "decode_pairs": 1},
 }
-
-
-class Silence:
-    """A screen that nobody looks at."""
-
-    def step(self, record):
-        pass
-
-    validation = say = step
-
-    def flush(self):
-        pass
-
-    close = flush
 
 
 def in_child(work: Callable[[], object], told: Path) -> int:
@@ -120,7 +107,7 @@ class Faults:
         def work() -> None:
             self._shim.fault_arm(str(self._runs).encode(), at, how)
             try:
-                train(self._config, self._runs, Silence(), resume=resume)
+                train(self._config, self._runs, Silent(), resume=resume)
             finally:
                 self._shim.fault_arm(b"", 0, 0) if how else count.write_text(
                     f"{self._shim.fault_count()}\n{' '.join(sys.modules)}"
@@ -144,10 +131,10 @@ class Faults:
     def differences(self, whole: dict[str, object]) -> list[str]:
         """In what the run differs from the unbroken one."""
         try:
-            found = what_is_there(self.home)
+            left = what_is_there(self.home)
         except Exception as error:
             return [f"unreadable: {error!r}"]
-        return [key for key in whole if found[key] != whole[key]]
+        return [key for key in whole if left[key] != whole[key]]
 
     def broken(self, at: int, how: int) -> tuple[str, str]:
         """How the run with this fault ended, and how the one that went on did."""

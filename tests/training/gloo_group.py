@@ -2,7 +2,6 @@
 
 import multiprocessing
 import pickle
-import socket
 import time
 import traceback
 from collections.abc import Callable, Collection
@@ -11,6 +10,7 @@ from typing import Any
 
 import torch
 
+from jumok.cli.training.processes import free_port
 from jumok.training.torch_ranks import TorchRanks, process_group
 
 SECONDS = 300  # of machines that are busy
@@ -23,9 +23,7 @@ class Group:
     """
 
     def __init__(self, count: int) -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+        port = free_port()
         # Forked from a process without threads, which imports torch once for all of them.
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(["tests.training.gloo_group", "jumok.training.learner"])
@@ -60,17 +58,17 @@ class Group:
         for pipe in self._pipes:
             pipe.send((task, given))
         until = time.monotonic() + SECONDS
-        found = []
+        answers = []
         living = [rank for rank in range(len(self._pipes)) if rank not in dying]
         for rank in living:
             pipe = self._pipes[rank]
             if not pipe.poll(max(0.0, until - time.monotonic())):
                 self._hung = f"rank {rank} hangs in {task}"
                 raise AssertionError(self._hung)
-            found.append(pickle.loads(pipe.recv_bytes()))
-        for rank, (_, failure) in zip(living, found, strict=True):
+            answers.append(pickle.loads(pipe.recv_bytes()))
+        for rank, (_, failure) in zip(living, answers, strict=True):
             assert failure is None, f"rank {rank}: {failure}"
-        return [answer for answer, _ in found]
+        return [answer for answer, _ in answers]
 
 
 def _member(pipe: Connection, rank: int, count: int, port: int) -> None:

@@ -8,10 +8,10 @@ from jumok.bundle.reading import read_bundle
 from jumok.config import CaptionConfig, parse_config
 from jumok.errors import ConfigError, DataError
 from jumok.systems.captioner import Captioner
-from jumok.training import checkpoint
 from jumok.training.run import train
 from smallworld import scenes
 from tests.training.conftest import Recorder
+from tests.training.starts import TRAINING
 
 CNN = {"kind": "cnn", "size": 16, "patch": 4, "channels": [8], "blocks": 1, "dropout": 0.1}
 STACK = {"kind": "transformer", "dim": 12, "heads": 2, "feedforward": 16, "layers": 1}
@@ -26,16 +26,7 @@ def recipe(data: dict[str, object], **changes: object) -> CaptionConfig:
         "data": data,
         "tokenizer": {"kind": "char", "size": 60, "byte_fallback": False},
         "model": {"kind": "captioner", "encoder": CNN, "decoder": STACK},
-        "training": {
-            "steps": 4,
-            "tokens_per_batch": 900,
-            "tokens_per_micro_batch": 450,
-            "precision": "fp32",
-            "threads": 1,
-            "log_every": 1,
-            "checkpoint_every": 2,
-            "schedule": {"warmup": 2},
-        },
+        "training": TRAINING | {"tokens_per_batch": 900, "tokens_per_micro_batch": 450},
         "validation": {"every": 2, "metric": "loss", "decode_pictures": 3},
     }
     config = parse_config({**values, **changes})
@@ -65,36 +56,6 @@ def test_scenes_become_a_bundle_with_captions_scores_and_pointing(tmp_path):
     (caption,) = captioner.caption([torch.zeros(3, 16, 16, dtype=torch.uint8)], beam=1)
     assert caption.score <= 0.0
     assert (tmp_path / "tiny" / "scenes" / "test" / "boxes.jsonl").is_file()
-
-
-@pytest.mark.parametrize(
-    "sections",
-    [
-        {"decoder": STACK},
-        {"decoder": STACK, "memory": "one"},
-        {"decoder": RNN, "doubly_stochastic": 0.1},
-    ],
-)
-def test_a_resumed_run_has_the_bits_of_one_that_never_stopped(tmp_path, sections):
-    model = {"kind": "captioner", "encoder": CNN, **sections}
-    config = recipe(SCENES, model=model)
-    train(config, tmp_path / "whole", Recorder())
-
-    class StoppedError(Exception):
-        pass
-
-    def stop(step: int) -> None:
-        if step == 3:
-            raise StoppedError
-
-    with pytest.raises(StoppedError):
-        train(config, tmp_path / "broken", Recorder(stop))
-    train(config, tmp_path / "broken", Recorder(), resume=True)
-    whole, _ = checkpoint.load(tmp_path / "whole" / "tiny")
-    broken, _ = checkpoint.load(tmp_path / "broken" / "tiny")
-    assert whole.tensors.keys() == broken.tensors.keys()
-    for name, tensor in whole.tensors.items():
-        assert torch.equal(tensor, broken.tensors[name]), name
 
 
 def test_a_table_is_split_by_picture_and_the_test_part_is_written(tmp_path):

@@ -61,9 +61,9 @@ def load_by(count: int, folder: Path) -> list[tuple[Checkpoint, str | None]]:
     )
 
 
-def assert_step(found: list[tuple[Checkpoint, str | None]], step: int) -> None:
-    for index, (loaded, _) in enumerate(found):
-        expected = own(Member(Crew(len(found)), index), step)
+def assert_step(results: list[tuple[Checkpoint, str | None]], step: int) -> None:
+    for index, (loaded, _) in enumerate(results):
+        expected = own(Member(Crew(len(results)), index), step)
         assert loaded.run == expected.run
         assert loaded.tensors.keys() == expected.tensors.keys()
         for name, tensor in expected.tensors.items():
@@ -86,9 +86,9 @@ def test_any_number_of_ranks_reads_what_another_one_wrote(tmp_path, writers):
     save_by(writers, tmp_path, 3)
     assert len(list(tmp_path.glob(SLICES))) == writers
     for readers in (1, 2, 4, 8):
-        found = load_by(readers, tmp_path)
-        assert_step(found, 3)
-        assert {message for _, message in found} == {None}
+        results = load_by(readers, tmp_path)
+        assert_step(results, 3)
+        assert {message for _, message in results} == {None}
     whole = checkpoint.read(tmp_path / CURRENT).tensors
     assert torch.equal(whole["master"], torch.arange(float(ROW)) + 3000)
     assert torch.equal(whole["momentum"], torch.arange(32.0) + 3000)
@@ -185,9 +185,9 @@ def test_a_slice_that_one_rank_finds_harmed_is_used_by_none(tmp_path, harm, text
         load_by(2, tmp_path)
     assert f"{path}: {what}" in str(caught.value)
     (tmp_path / "kept").rename(tmp_path / PREVIOUS)
-    found = load_by(2, tmp_path)
-    assert_step(found, 1)
-    assert {message for _, message in found} == {
+    results = load_by(2, tmp_path)
+    assert_step(results, 1)
+    assert {message for _, message in results} == {
         f"{path}: {what} Continuing from checkpoint.previous.json."
     }
 
@@ -220,9 +220,9 @@ def test_nothing_to_resume_from_says_what_to_do(tmp_path):
 
 
 def test_a_newer_format_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(checkpoint, "FORMAT", 4)
+    monkeypatch.setattr(checkpoint, "CHECKPOINT_FORMAT", 4)
     checkpoint.save(tmp_path, sample(1))
-    monkeypatch.setattr(checkpoint, "FORMAT", 3)
+    monkeypatch.setattr(checkpoint, "CHECKPOINT_FORMAT", 3)
     with pytest.raises(BundleError, match="of a newer format") as caught:
         checkpoint.load(tmp_path)
     assert "got:      format 4" in str(caught.value)

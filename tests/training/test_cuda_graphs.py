@@ -13,9 +13,10 @@ import torch
 from torch import nn
 
 from jumok.attention.events import Listener, listening_to
-from jumok.training.devices.cuda_graphs import BEFORE, COUNTS, MOST, CudaGraphs
+from jumok.training.devices.cuda_graphs import BEFORE, COUNTS, MOST_RECORDED, CudaGraphs
 from jumok.training.learner import Learner
 from tests.gpu.cases import Case, learner_of, model_of, training
+from tests.training.tiny import assert_same_bits
 
 CASES = dict(training())
 
@@ -53,12 +54,11 @@ def test_every_kind_of_update_has_the_bits_of_one_that_is_not_recorded(name):
         for recorded in learner.recorded._recorded.values():
             vars(recorded.batch).update(dict.fromkeys(COUNTS, 10**6))
         batches = case.batches(case.section)
-        found, expected = (each.update(batches, step, 1e-3) for each in (learner, plain))
-        assert found == expected
+        actual, expected = (each.update(batches, step, 1e-3) for each in (learner, plain))
+        assert actual == expected
     assert recorder.recorded >= 1
     assert recorder.again >= 2
-    for key, value in plain.state().items():
-        assert torch.equal(learner.state()[key], value), key
+    assert_same_bits(learner.state(), plain.state())
 
 
 def test_a_recorded_pass_reads_the_batch_that_it_is_given():
@@ -68,8 +68,8 @@ def test_a_recorded_pass_reads_the_batch_that_it_is_given():
     for step in range(1, BEFORE + 5):
         batches = case.batches(case.section)[:1]
         batches[0].source.add_(step)
-        found, expected = (each.update(batches, step, 1e-3) for each in (learner, plain))
-        assert found == expected
+        actual, expected = (each.update(batches, step, 1e-3) for each in (learner, plain))
+        assert actual == expected
     assert (recorder.recorded, recorder.again) == (1, 4)
 
 
@@ -77,13 +77,13 @@ def test_only_so_many_shapes_are_recorded():
     case = CASES["causal-lm"]
     learner, recorder = recording(case)
     for step in range(1, BEFORE + 2):
-        for length in range(1, MOST + 3):
+        for length in range(1, MOST_RECORDED + 3):
             [batch, _] = case.batches(case.section)
             short = type(batch)(
                 batch.tokens[:, :length].clone(), batch.following[:, :length].clone(), None, 1
             )
             learner.update([short], step, 1e-3)
-    assert recorder.recorded == MOST
+    assert recorder.recorded == MOST_RECORDED
 
 
 def watched(model: nn.Module) -> AbstractContextManager[None]:
@@ -135,7 +135,7 @@ def test_what_cannot_be_recorded_is_computed_as_before_and_says_so():
         expected = plain.update(batches, step, 1e-3)
         if step == BEFORE + 1:
             with pytest.warns(match=r"not permitted when stream is capturing.*cuda_graphs = false"):
-                found = learner.update(batches, step, 1e-3)
+                actual = learner.update(batches, step, 1e-3)
         else:
-            found = learner.update(batches, step, 1e-3)
-        assert found == expected
+            actual = learner.update(batches, step, 1e-3)
+        assert actual == expected

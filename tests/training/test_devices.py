@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -20,8 +21,8 @@ from jumok.models.recurrent import RecurrentModel
 from jumok.training import folder, precision
 from jumok.training.devices.memory import memory_explained, recompute
 from jumok.training.learner import Learner
-from jumok.training.objectives.pairs import next_token, translation
-from tests.training.tiny import batches, config, model
+from jumok.training.objectives import next_token, translation
+from tests.training.tiny import assert_same_bits, batches, config, model, saved
 
 DROPPED = {"dropout": 0.3, "attention_dropout": 0.2, "word_dropout": 0.1}
 GPU = torch.device("cuda", 0)
@@ -33,7 +34,7 @@ def trained(
     """The losses of three updates, and the state after them."""
     learning = Learner(model(**DROPPED), translation, config("ema", **options), 5, precision)
     losses = [learning.update(batches(step), step, 3e-3).loss for step in (1, 2, 3)]
-    return losses, {name: each.clone() for name, each in learning.state().items()}
+    return losses, saved(learning)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
@@ -46,14 +47,14 @@ def test_blocks_computed_again_learn_the_same_bits(dtype, monkeypatch):
     others, other = trained(dtype, recompute=True)
     assert len(calls) == 2 * once
     assert others == losses
-    assert all(torch.equal(each, other[name]) for name, each in state.items())
+    assert_same_bits(state, other)
 
 
 def test_a_language_model_computed_again_has_the_same_gradients():
     tokens = torch.tensor([[2, 9, 29, 11, 3]])
     batch = TextBatch(tokens, tokens.roll(-1, 1), None, 5)
     sizes = CausalConfig(dim=48, heads=3, layers=2, feedforward=32, **DROPPED)
-    found = []
+    gradients = []
     for again in (False, True):
         torch.manual_seed(1)
         trained = CausalLanguageModel(sizes, 31).train()
@@ -61,8 +62,8 @@ def test_a_language_model_computed_again_has_the_same_gradients():
             recompute(trained)
         trained.noise.rekey(5)
         next_token(trained, batch, 0.0).backward()
-        found.append([each.grad for each in trained.parameters()])
-    assert all(torch.equal(one, other) for one, other in zip(*found, strict=True))
+        gradients.append([each.grad for each in trained.parameters()])
+    assert all(torch.equal(one, other) for one, other in zip(*gradients, strict=True))
 
 
 def test_a_model_without_blocks_cannot_compute_them_again():
@@ -104,12 +105,12 @@ def test_a_card_without_bfloat16_is_refused(monkeypatch):
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _: (7, 5))
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda _: "Tesla T4")
     with pytest.raises(ConfigError, match="does not multiply bfloat16") as error:
-        precision.choose("bf16", GPU)
+        precision.choose_precision("bf16", GPU)
     assert "compute capability 8.0 (Ampere) or newer" in str(error.value)
     assert "Tesla T4, 7.5" in str(error.value)
     assert "--set training.precision=fp32" in str(error.value)
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _: (9, 0))
-    assert precision.choose("bf16", GPU).dtype == torch.bfloat16
+    assert precision.choose_precision("bf16", GPU).dtype == torch.bfloat16
 
 
 def test_a_run_from_before_a_key_resumes_where_the_key_has_no_value(tmp_path):
@@ -123,6 +124,7 @@ def test_a_run_from_before_a_key_resumes_where_the_key_has_no_value(tmp_path):
     file = tmp_path / folder.CONFIG
     kept = json.loads(file.read_text())
     del kept["recipe"]["training"]["sharding"], kept["recipe"]["training"]["recompute"]
+    del kept["recipe"]["model"]["window_layers"]
     file.write_text(json.dumps(kept))
     assert folder.read(tmp_path, recipe(recompute=True)) == decisions
     with pytest.raises(ConfigError, match="sharding was None and is now 'full'"):
@@ -166,3 +168,59 @@ def test_gaps_between_tensors_that_stay_are_given_back():
         pytest.skip("another C library than glibc, which keeps no gaps")
     assert left == pytest.approx(50, abs=8)
     assert 100 - 12 < after < 125 + 12
+
+
+CPU = torch.device("cpu")
+
+
+@pytest.mark.parametrize(("wanted", "dtype"), [("bf16", torch.bfloat16), ("fp32", torch.float32)])
+def test_the_recipe_has_the_last_word(wanted, dtype):
+    chosen = precision.choose_precision(wanted, CPU)
+    assert chosen.dtype == dtype
+    assert "set in the recipe" in chosen.reason
+
+
+@pytest.mark.parametrize(
+    ("fp32", "bf16", "dtype", "words"),
+    [
+        (4.4, 1.0, torch.bfloat16, "matrix products 4.4x faster than float32"),
+        (1.2, 1.0, torch.float32, "only 1.2x"),
+        (1.0, 10.0, torch.float32, "only 0.1x"),
+    ],
+)
+def test_auto_takes_bf16_where_it_multiplies_faster(monkeypatch, fp32, bf16, dtype, words):
+    seconds = {torch.float32: fp32, torch.bfloat16: bf16}
+    monkeypatch.setattr(precision, "product_seconds", lambda dtype, device, **_: seconds[dtype])
+    precision.gain_of_bfloat16.cache_clear()
+    chosen = precision.choose_precision("auto", CPU)
+    assert chosen.dtype == dtype
+    assert words in chosen.reason
+    precision.gain_of_bfloat16.cache_clear()
+
+
+def test_a_product_takes_some_time():
+    assert 0.0 < precision.product_seconds(torch.float32, CPU, size=64) < 1.0
+
+
+@pytest.mark.parametrize(("hopeless", "products"), [(0.5, 3), (1.5, 8)])
+def test_a_hopeless_format_is_not_measured_to_the_end(monkeypatch, hopeless, products):
+    clock = count(0.0)  # every product takes a second
+    monkeypatch.setattr(precision.time, "thread_time", lambda: next(clock))
+    assert precision.product_seconds(torch.float32, CPU, size=8, hopeless=hopeless) == 1.0
+    assert next(clock) == 2 * products - 1, "the end of the first one, to warm up, is not read"
+
+
+def test_it_is_measured_once(monkeypatch):
+    measured = []
+
+    def seconds(dtype, device, hopeless=0.0):
+        del device, hopeless
+        measured.append(dtype)
+        return 1.0
+
+    monkeypatch.setattr(precision, "product_seconds", seconds)
+    precision.gain_of_bfloat16.cache_clear()
+    for _ in range(2):
+        precision.choose_precision("auto", CPU)
+    precision.gain_of_bfloat16.cache_clear()
+    assert measured == [torch.float32, torch.bfloat16]

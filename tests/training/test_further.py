@@ -4,6 +4,7 @@ import json
 import shutil
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -11,17 +12,18 @@ from safetensors.torch import load_file
 
 from jumok.bundle.fingerprint import fingerprint_in
 from jumok.bundle.reading import read_bundle
-from jumok.data.files.run_log import read_log, run_log
+from jumok.config import parse_config
+from jumok.data.files.run_log import run_log
 from jumok.errors import BundleError, ConfigError, DataError
 from jumok.training import checkpoint
-from jumok.training.further import fill_matching, prepare
+from jumok.training.further import fill_matching, prepare_further, sized
 from jumok.training.log import ValidationRecord
 from jumok.training.run import train
 from jumok.training.screen import validation_line
 from jumok.training.start import parse
 from tests.training.conftest import Recorder
+from tests.training.runs import Killed, assert_same_end, killed_at
 from tests.training.starts import FAMILIES, earlier, further, labelled
-from tests.training.test_resume import TIMES, Killed, killed_at
 
 WITHOUT_LABELS = ("transformer", "text")
 
@@ -52,19 +54,6 @@ def start_model(trained_once, tmp_path):
         return tmp_path / "runs" / "old" / "model", screen
 
     return copied
-
-
-def state(home: Path):
-    saved = checkpoint.read(home / checkpoint.CURRENT)
-    timeless = {k: v for k, v in saved.run["progress"].items() if not k.endswith("seconds")}
-    tensors = {name: tensor.clone() for name, tensor in saved.tensors.items()}
-    return tensors, timeless, saved.run["cursor"]
-
-
-def records(home: Path):
-    return [
-        {k: v for k, v in line.items() if k not in TIMES} for line in read_log(home / "log.jsonl")
-    ]
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -105,11 +94,7 @@ def test_a_mixed_run_is_resumed_without_the_model_and_ends_in_the_same_bits(
         else:
             with pytest.raises(Killed):
                 train(config, runs["cut"], killed_at(Recorder, stop), resume=True)
-    whole, cut = (state(folder / "new") for folder in runs.values())
-    assert whole[1:] == cut[1:]
-    for name, tensor in whole[0].items():
-        assert torch.equal(tensor, cut[0][name]), name
-    assert records(runs["whole"] / "new") == records(runs["cut"] / "new")
+    assert_same_end(runs["whole"] / "new", runs["cut"] / "new")
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -123,7 +108,7 @@ def test_the_earlier_data_has_its_share_of_the_targets(tmp_path, start_model, fa
     )
     config = further(family, tmp_path, model, f"start.mix={mix}", batch)
     (tmp_path / "home").mkdir()
-    task = prepare(config, tmp_path / "home", tmp_path / "cache", lambda text: None)
+    task = prepare_further(config, tmp_path / "home", tmp_path / "cache", lambda text: None)
     (share,) = [line for line in task.describe(task.build()) if line.startswith("earlier data")]
     assert float(share.split()[2].rstrip("%")) == pytest.approx(100 * mix, abs=4)
     total = sum(batch.targets for _ in range(10) for batch in next(task.updates)) / 10
@@ -171,6 +156,18 @@ def test_steps_and_learning_rate_fit_the_new_data(tmp_path, start_model):
     assert "learning_rate = 0.002\n" in recipe
     again = parse(values, fixed, runs=tmp_path / "runs")
     assert again == result.config
+
+
+def test_minutes_alone_end_a_run_that_has_no_steps(tmp_path):
+    new = FAMILIES["text"](tmp_path, 2) | {"name": "new", "training": {"minutes": 5}}
+    task = SimpleNamespace(
+        start=SimpleNamespace(steps=1000), updates=SimpleNamespace(epoch_steps=7.0)
+    )
+    fitted = sized(parse_config(new), task)
+    assert fitted.training.step_limit is None
+    assert (fitted.training.schedule.warmup, fitted.validation.every) == (7, 7)
+    new["training"] |= {"steps": 30}
+    assert sized(parse_config(new), task).training.step_limit == 30
 
 
 def test_the_log_has_both_scores_and_the_plot_reads_them(tmp_path, start_model):

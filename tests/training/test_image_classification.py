@@ -1,19 +1,16 @@
 """Whole runs of a classifier of pictures."""
 
-import os
-import signal
 from pathlib import Path
 
 import pytest
-import torch
 
 import jumok
 from jumok.bundle.reading import read_bundle
 from jumok.config import Config, parse_config
 from jumok.errors import ConfigError, DataError
-from jumok.training import checkpoint
 from jumok.training.run import train
 from tests.data.painted import paint
+from tests.training.starts import TRAINING
 
 
 @pytest.fixture
@@ -39,18 +36,8 @@ def config(tmp_path: Path):
                 "attention_dropout": 0.1,
                 "dropout": 0.1,
             },
-            "training": {
-                "steps": 8,
-                "tokens_per_batch": 24,
-                "tokens_per_micro_batch": 12,
-                "learning_rate": 0.01,
-                "precision": "fp32",
-                "threads": 1,
-                "log_every": 1,
-                "checkpoint_every": 3,
-                "schedule": {"warmup": 2},
-                "average": {"decay": 0.8},
-            },
+            "training": TRAINING
+            | {"steps": 8, "tokens_per_batch": 24, "tokens_per_micro_batch": 12},
             "validation": {"every": 4},
         }
         return parse_config(values, overrides)
@@ -80,27 +67,6 @@ def test_what_is_read_is_said(tmp_path, config, recorder):
     assert "6 images are held out" in said
     assert "data: 54 images of 3 labels, 24 per step; 6 to validate on" in said
     assert "attention after stage 1" in said
-
-
-def final(runs: Path):
-    saved = checkpoint.read(runs / "tiny" / checkpoint.CURRENT)
-    return {name: tensor.clone() for name, tensor in saved.tensors.items()}, saved.run["cursor"]
-
-
-def test_resume_gives_the_same_bits_as_never_stopping(tmp_path, config, recorder):
-    train(config(), tmp_path / "whole", recorder())
-
-    def stop(now):
-        return os.kill(os.getpid(), signal.SIGTERM) if now == 5 else None
-
-    assert train(config(), tmp_path / "cut", recorder(stop)).outcome.reason == "interrupted"
-    train(config(), tmp_path / "cut", recorder(), resume=True)
-    whole, cut = final(tmp_path / "whole"), final(tmp_path / "cut")
-    assert whole[1] == cut[1]
-    assert whole[1]["update"] == 8
-    assert whole[0].keys() == cut[0].keys()
-    for name, tensor in whole[0].items():
-        assert torch.equal(tensor, cut[0][name]), name
 
 
 def test_damaged_pictures_stop_training_unless_they_may_be_skipped(tmp_path, config, recorder):

@@ -10,7 +10,7 @@ from jumok.errors import ConfigError, DataError
 from jumok.systems.language_model import LanguageModel, joined_scores
 from jumok.training.run import train
 from tests.training.conftest import WORDS
-from tests.training.test_run import assert_same_bits, final_state, stop_at
+from tests.training.starts import STACK, TRAINING
 
 LINES = [" ".join(WORDS[(row + step) % 11] for step in range(2 + row % 7)) for row in range(60)]
 
@@ -23,25 +23,9 @@ def make_text_config(tmp_path):
         values = {
             "name": "tiny",
             "data": {"train": [{"file": str(tmp_path / "rows.txt")}]},
-            "model": {
-                "kind": "causal-lm",
-                "dim": 16,
-                "heads": 2,
-                "layers": 1,
-                "feedforward": 32,
-                "max_length": 16,
-            },
-            "training": {
-                "steps": 8,
-                "tokens_per_batch": 96,
-                "tokens_per_micro_batch": 48,
-                "learning_rate": 0.01,
-                "precision": "fp32",
-                "threads": 1,
-                "log_every": 1,
-                "checkpoint_every": 3,
-                "schedule": {"warmup": 3},
-            },
+            "model": {"kind": "causal-lm", **STACK, "layers": 1, "max_length": 16},
+            "training": TRAINING
+            | {"steps": 8, "tokens_per_batch": 96, "tokens_per_micro_batch": 48},
             "validation": {"every": 4},
         }
         return parse_config(values, overrides)
@@ -88,18 +72,6 @@ def test_the_validation_loss_is_that_of_the_held_out_lines(tmp_path, make_text_c
     assert bits.value == pytest.approx(
         whole.loss * len(whole.tokens) / sum(map(len, LINES[45:])) / math.log(2), abs=1e-4
     )
-
-
-@pytest.mark.parametrize("overrides", [["model.dropout=0.2"], [*PACKED, "model.dropout=0.2"]])
-def test_a_stopped_and_resumed_run_ends_in_the_same_bits(
-    tmp_path, make_text_config, recorder, overrides
-):
-    config = make_text_config(*overrides)
-    train(config, tmp_path / "whole", recorder())
-    stopped = train(config, tmp_path / "parts", recorder(stop_at(5)))
-    assert stopped.outcome.reason == "interrupted"
-    train(config, tmp_path / "parts", recorder(), resume=True)
-    assert_same_bits(final_state(tmp_path / "parts"), final_state(tmp_path / "whole"))
 
 
 def test_validation_data_may_be_given(tmp_path, make_text_config, recorder):

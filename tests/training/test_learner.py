@@ -11,8 +11,8 @@ from jumok.config import TrainingConfig
 from jumok.data.pairs.batches import Batch, collate
 from jumok.models.encoder_decoder import Transformer
 from jumok.training.learner import Learner, Update, balance_micro_batches
-from jumok.training.objectives.pairs import translation
-from tests.training.tiny import batches, config, model, pairs, weights
+from jumok.training.objectives import translation
+from tests.training.tiny import assert_same_bits, batches, config, model, pairs, saved, weights
 
 RATE = 3e-3
 DROPPED = dict.fromkeys(
@@ -33,17 +33,6 @@ def learner(
 
 def run(learning: Learner, first: int, last: int) -> list[Update]:
     return [learning.update(batches(step), step, RATE / step) for step in range(first, last + 1)]
-
-
-def saved(learning: Learner) -> dict[str, torch.Tensor]:
-    """What a checkpoint would hold."""
-    return {name: tensor.clone() for name, tensor in learning.state().items()}
-
-
-def assert_same_bits(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> None:
-    assert set(one) == set(other)
-    for name, tensor in one.items():
-        assert torch.equal(tensor, other[name]), name
 
 
 def assert_close(one: Learner, other: Learner, tolerance: float) -> None:
@@ -112,10 +101,10 @@ def test_update_is_a_plain_adamw_step(settings, threads):
     if settings.clip is not None:
         assert norm > settings.clip  # or nothing was clipped
     expected = weights(theirs)
-    for name, found in learning.weights().items():
+    for name, weight in learning.weights().items():
         if not name.endswith("key.bias"):
             # AdamW's steps are about RATE long, however small a gradient: 3 % of one
-            torch.testing.assert_close(found, expected[name], atol=0.03 * RATE, rtol=0, msg=name)
+            torch.testing.assert_close(weight, expected[name], atol=0.03 * RATE, rtol=0, msg=name)
 
 
 def test_update_counts_real_tokens_and_their_loss():
@@ -184,15 +173,15 @@ def test_more_shares_than_batches_do_no_harm():
 @every_precision
 @pytest.mark.parametrize("optimizer", ["adamw", "muon"])
 def test_the_shares_decide_the_bits_and_threads_do_not(precision, optimizer):
-    found = []
+    ends = []
     for threads in (1, 2, 3, 4):
         settings = config("ema", optimizer=optimizer)
         learning = learner(model(**DROPPED), settings, precision, threads, shares=4)
         updates = run(learning, 1, 4)
-        found.append((saved(learning), updates))
-    for state, updates in found[1:]:
-        assert_same_bits(found[0][0], state)
-        assert updates == found[0][1]
+        ends.append((saved(learning), updates))
+    for state, updates in ends[1:]:
+        assert_same_bits(ends[0][0], state)
+        assert updates == ends[0][1]
 
 
 def test_micro_batches_learn_what_one_big_batch_does():

@@ -158,7 +158,7 @@ def test_what_killed_runs_left_half_written_goes(tmp_path, make_config, recorder
 
 
 def test_a_lock_that_says_nothing_is_still_a_lock(tmp_path, holder, monkeypatch):
-    monkeypatch.setattr(lock, "PATIENCE", 0.1)
+    monkeypatch.setattr(lock, "HOLDER_PATIENCE", 0.1)
     (tmp_path / "tiny" / HOLDER).write_text("[1]")
     unknown = "a process that is still starting"
     with pytest.raises(ConfigError, match=unknown), held(tmp_path / "tiny"):

@@ -11,11 +11,9 @@ from jumok.bundle.reading import read_bundle
 from jumok.bundle.weights import load_model
 from jumok.config import Config, parse_config
 from jumok.errors import ConfigError, DataError
-from jumok.training import checkpoint
 from jumok.training.run import train
-from jumok.training.tasks.catalog import prepare
-
-WORDS = ["one", "two", "three", "four", "five", "six", "seven"]
+from jumok.training.task import prepare_task
+from tests.training.starts import TRAINING, WORDS
 
 
 @pytest.fixture
@@ -44,50 +42,10 @@ def make(rows: Path, model: dict[str, Any], columns: dict[str, Any], overrides: 
         },
         "tokenizer": {"kind": "char", "size": 48, "byte_fallback": False},
         "model": {"dropout": 0.1, **model},
-        "training": {
-            "steps": 9,
-            "tokens_per_batch": 300,
-            "tokens_per_micro_batch": 100,
-            "learning_rate": 0.01,
-            "precision": "fp32",
-            "threads": 1,
-            "log_every": 1,
-            "checkpoint_every": 4,
-            "schedule": {"warmup": 3},
-        },
+        "training": TRAINING | {"steps": 9},
         "validation": {"every": 3},
     }
     return parse_config(values, overrides)
-
-
-class StopError(Exception):
-    pass
-
-
-def stop_at(recorder: Any, step: int) -> Any:
-    def stop(number: int) -> None:
-        if number == step:
-            raise StopError
-
-    return recorder(stop)
-
-
-def assert_resuming_changes_no_bit(config: Config, tmp_path: Path, recorder: Any) -> None:
-    train(config, tmp_path / "whole", recorder())
-    with pytest.raises(StopError):
-        train(config, tmp_path / "cut", stop_at(recorder, 6))
-    train(config, tmp_path / "cut", recorder(), resume=True)
-    whole, cut = (
-        checkpoint.read(tmp_path / runs / config.name / checkpoint.CURRENT)
-        for runs in ("whole", "cut")
-    )
-    assert cut.run["cursor"] == whole.run["cursor"]
-    for name, tensor in whole.tensors.items():
-        assert torch.equal(cut.tensors[name], tensor), name
-
-
-def test_a_resumed_masked_model_has_the_same_bits(rows, tmp_path, recorder):
-    assert_resuming_changes_no_bit(masked(rows), tmp_path, recorder)
 
 
 def test_a_trained_masked_model_fills_gaps(rows, tmp_path, recorder):
@@ -113,7 +71,7 @@ def test_one_side_of_the_small_world_is_text_enough(tmp_path):
         }
     )
     said: list[str] = []
-    task = prepare(config, tmp_path, tmp_path / "cache", said.append)
+    task = prepare_task(config, tmp_path, tmp_path / "cache", said.append)
     assert "training: train.ko: 61 texts read, 61 kept" in said
     assert "validation: validation.ko: 7 texts read, 7 kept" in said
     assert next(task.updates)
@@ -147,15 +105,10 @@ def classifier(rows: Path, model: dict[str, Any], *overrides: str) -> Config:
     return make(rows, {"kind": "text-classifier", **model}, columns, overrides)
 
 
-def test_a_resumed_classifier_has_the_same_bits(rows, tmp_path, recorder):
-    config = classifier(rows, {"dim": 16, "heads": 2, "layers": 1, "pooling": "first"})
-    assert_resuming_changes_no_bit(config, tmp_path, recorder)
-
-
 def test_a_classifier_starts_from_the_encoder_and_learns(rows, tmp_path, recorder):
     pretrained = train(masked(rows), tmp_path / "runs", recorder()).model
     config = classifier(rows, {"pretrained": str(pretrained)}, "training.steps=30")
-    task = prepare(config, tmp_path, tmp_path / "cache", print)
+    task = prepare_task(config, tmp_path, tmp_path / "cache", print)
     ours, theirs = task.build().encoder, load_model(read_bundle(pretrained)).encoder
     for name, tensor in ours.state_dict().items():
         assert torch.equal(tensor, theirs.state_dict()[name]), name
@@ -172,14 +125,14 @@ def test_a_label_that_training_never_saw_stops_or_is_skipped(rows, tmp_path):
     extra = f'data.validation=[{{file="{check}"}}]'
     model = {"dim": 16, "heads": 2, "layers": 1}
     with pytest.raises(DataError) as caught:
-        prepare(classifier(rows, model, extra), tmp_path, tmp_path / "cache", print)
+        prepare_task(classifier(rows, model, extra), tmp_path, tmp_path / "cache", print)
     assert str(caught.value).startswith(f"{check}, line 2: the model does not know this label.")
     assert "expected: one of even, odd" in str(caught.value)
     with check.open("a", encoding="utf-8") as file:
         file.write("four\n")
     config = classifier(rows, model, extra, "data.skip_damaged=true")
     said: list[str] = []
-    prepare(config, tmp_path, tmp_path / "cache", said.append)
+    prepare_task(config, tmp_path, tmp_path / "cache", said.append)
     text = "\n".join(said)
     assert "validation: check.tsv: 4 texts read, 1 kept" in text
     assert "dropped, a label unknown to training: 1 (line 2)" in text
@@ -195,4 +148,4 @@ def test_a_classifier_takes_its_sizes_from_one_place(rows, tmp_path):
 def test_a_classifier_cannot_start_from_any_model(rows, tmp_path, tiny_bundle):
     config = classifier(rows, {"pretrained": str(tiny_bundle)})
     with pytest.raises(ConfigError, match="a text classifier cannot start from this model"):
-        prepare(config, tmp_path, tmp_path / "cache", print)
+        prepare_task(config, tmp_path, tmp_path / "cache", print)

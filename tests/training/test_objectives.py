@@ -6,8 +6,19 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from jumok.config import MaskedConfig, TextClassifierConfig
 from jumok.data.pairs.batches import Batch, collate
-from jumok.training.objectives.pairs import ConsistentTranslation, mean_loss, translation
+from jumok.data.texts.batches import LabelledBatch, MaskedBatch
+from jumok.models.classifier import TextClassifier
+from jumok.models.masked import MaskedLanguageModel
+from jumok.training.objectives import (
+    ConsistentTranslation,
+    guess_masked,
+    mean_loss,
+    text_classification,
+    translation,
+)
+from tests.parity.torch_weights import roughen
 from tests.training.tiny import model, pairs
 
 
@@ -25,8 +36,8 @@ def test_translation_is_the_cross_entropy_of_the_real_tokens(smoothing):
         for t, word in enumerate([*target, 3]):
             expected -= (1 - smoothing) * float(log_p[row, t, word])
             expected -= smoothing * float(log_p[row, t].mean())
-    found = translation(trained, batch, smoothing).detach()
-    assert float(found) == pytest.approx(expected, rel=1e-5)
+    actual = translation(trained, batch, smoothing).detach()
+    assert float(actual) == pytest.approx(expected, rel=1e-5)
 
 
 def test_padding_adds_nothing_to_loss_or_gradient():
@@ -59,7 +70,7 @@ def test_consistent_translation_is_r_drop_halved():
     trained = model(dropout=0.3).train()
     batch = collate(*pairs(7))
     trained.noise.rekey(1)
-    found = ConsistentTranslation(5.0)(trained, batch, 0.1).detach()
+    actual = ConsistentTranslation(5.0)(trained, batch, 0.1).detach()
     trained.noise.rekey(1)
     with torch.no_grad():
         memory = trained.encode(batch.source.repeat(2, 1), batch.source_allowed.repeat(2, 1))
@@ -74,7 +85,7 @@ def test_consistent_translation_is_r_drop_halved():
         )
         log_one, log_other = one.log_softmax(-1), other.log_softmax(-1)
         expected += 5.0 / 2 * F.kl_div(log_other, log_one, log_target=True, reduction="sum")
-    assert float(found) == pytest.approx(float(expected) / 2, rel=1e-5)
+    assert float(actual) == pytest.approx(float(expected) / 2, rel=1e-5)
 
 
 def test_consistent_translation_without_dropout_is_translation():
@@ -95,3 +106,42 @@ def test_the_mean_loss_is_of_batches_on_the_models_device():
     batch = collate(*pairs(7))
     assert mean_loss(objective, model().to("meta"), [batch, batch]) == 12 / (2 * batch.targets)
     assert seen == ["meta", "meta"]
+
+
+SIZES = {"dim": 16, "heads": 4, "layers": 1, "feedforward": 24, "max_length": 13, "dropout": 0.0}
+TOKENS = torch.tensor([[2, 9, 31, 11, 3], [2, 31, 3, 0, 0]])
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_only_the_chosen_positions_are_guessed(smoothing):
+    torch.manual_seed(1)
+    model = roughen(MaskedLanguageModel(MaskedConfig.model_validate(SIZES), 31))
+    chosen = torch.zeros_like(TOKENS, dtype=torch.bool)
+    chosen[0, 2] = chosen[0, 3] = chosen[1, 1] = True
+    answers = torch.tensor([10, 11, 7])
+    batch = MaskedBatch(TOKENS, TOKENS != 0, chosen, answers, sources=8)
+    loss = guess_masked(model, batch, smoothing)
+    logits = model(TOKENS, TOKENS != 0)[chosen]
+    expected = F.cross_entropy(logits, answers, label_smoothing=smoothing, reduction="sum")
+    torch.testing.assert_close(loss, expected, atol=1e-4, rtol=0)
+    loss.backward()
+    ours = {name: p.grad.clone() for name, p in model.named_parameters()}
+    model.zero_grad()
+    expected.backward()
+    for name, parameter in model.named_parameters():
+        torch.testing.assert_close(ours[name], parameter.grad, atol=1e-4, rtol=0)
+    assert ours["encoder.embedding.table"].abs().sum() > 0
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.2])
+def test_labels_are_learnt_by_cross_entropy(smoothing):
+    torch.manual_seed(1)
+    model = roughen(TextClassifier(TextClassifierConfig.model_validate(SIZES), 31, 3))
+    labels = torch.tensor([2, 0])
+    batch = LabelledBatch(TOKENS, TOKENS != 0, labels, sources=8)
+    log_p = model(TOKENS, TOKENS != 0).log_softmax(dim=1)
+    right = -(log_p[0, 2] + log_p[1, 0])
+    expected = (1 - smoothing) * right - smoothing / 3 * log_p.sum()
+    loss = text_classification(model, batch, smoothing)
+    torch.testing.assert_close(loss, expected, atol=1e-5, rtol=0)
+    assert (batch.targets, batch.work) == (2, 10)

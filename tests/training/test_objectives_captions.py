@@ -8,7 +8,7 @@ from jumok.attention.observe import observe
 from jumok.config import CaptionerConfig
 from jumok.data.captions.batches import CaptionBatch, CaptionedPictures
 from jumok.models.captioner import CaptionerModel
-from jumok.training.objectives.captions import captioning, overlooked
+from jumok.training.objectives import captioning, overlooked
 from tests.parity.torch_weights import roughen
 
 CNN = {"kind": "cnn", "size": 8, "patch": 2, "channels": [8], "blocks": 1}
@@ -76,7 +76,7 @@ def test_captions_in_one_row_learn_as_if_each_had_its_own(weight):
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 def test_captioning_is_the_cross_entropy_of_the_real_tokens(smoothing):
     trained, given = model(), batch()
-    found = captioning(trained, given, smoothing)
+    actual = captioning(trained, given, smoothing)
     expected = 0.0
     with torch.no_grad():
         for row, target in enumerate([[5, 6], [7], [11], [8, 9, 10]]):
@@ -86,7 +86,7 @@ def test_captioning_is_the_cross_entropy_of_the_real_tokens(smoothing):
             for t, word in enumerate([*target, 3]):
                 expected -= (1 - smoothing) * float(log_p[t, word])
                 expected -= smoothing * float(log_p[t].mean())
-    assert float(found.detach()) == pytest.approx(expected, rel=1e-4)
+    assert float(actual.detach()) == pytest.approx(expected, rel=1e-4)
 
 
 def test_overlooked_is_the_square_of_what_each_cell_lacks():
@@ -119,7 +119,7 @@ def test_the_term_has_its_weight_and_reaches_the_attention():
 
 def test_the_term_is_the_mean_over_layers_and_heads_of_what_is_looked_at():
     trained, given = model(weight=1.0), batch()
-    found = captioning(trained, given, 0.0) - captioning(model(), given, 0.0)
+    actual = captioning(trained, given, 0.0) - captioning(model(), given, 0.0)
     expected = 0.0
     with torch.no_grad():
         memory = trained.encode(given.pictures).select(given.rows)
@@ -130,7 +130,7 @@ def test_the_term_is_the_mean_over_layers_and_heads_of_what_is_looked_at():
         layers = [weights.mean(1) for site, weights in seen if site.endswith("cross_attention")]
         for weights in layers:
             expected += float(((1 - (weights * real).sum(1)) ** 2).sum()) / len(layers)
-    assert float(found.detach()) == pytest.approx(expected, rel=1e-3)
+    assert float(actual.detach()) == pytest.approx(expected, rel=1e-3)
 
 
 def test_an_rnn_that_looks_step_by_step_is_asked_for_the_same():
@@ -141,7 +141,7 @@ def test_an_rnn_that_looks_step_by_step_is_asked_for_the_same():
         roughen(CaptionerModel(CaptionerConfig.model_validate(values), 31)).eval(),
         batch(),
     )
-    found = captioning(trained, given, 0.0).detach()
+    actual = captioning(trained, given, 0.0).detach()
     trained.doubly_stochastic = 0.0
     plain = captioning(trained, given, 0.0).detach()
     expected = 0.0
@@ -156,4 +156,4 @@ def test_an_rnn_that_looks_step_by_step_is_asked_for_the_same():
             looked += weights[:, 0] * (given.target_output[:, t, None] != 0)
             _, state = trained.decoder.step(given.target_input[:, t], state)
         expected = float(((1 - looked) ** 2).sum())
-    assert float(found - plain) == pytest.approx(expected, rel=1e-3)
+    assert float(actual - plain) == pytest.approx(expected, rel=1e-3)

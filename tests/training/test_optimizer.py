@@ -104,8 +104,8 @@ def test_the_gates_of_a_cell_are_matrices_of_their_own():
 def test_orthogonal_matrices_keep_directions_and_lose_lengths(shape):
     matrices = torch.randn(shape, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     left, lengths, right = torch.linalg.svd(matrices, full_matrices=False)
-    found = orthogonalize(matrices)
-    kept = left.mT @ found @ right.mT  # diagonal where the directions are the same
+    orthogonal = orthogonalize(matrices)
+    kept = left.mT @ orthogonal @ right.mT  # diagonal where the directions are the same
     diagonal = kept.diagonal(dim1=1, dim2=2)
     torch.testing.assert_close(kept, torch.diag_embed(diagonal), atol=1e-9, rtol=0)
     well = lengths > 0.1 * lengths.amax(1, keepdim=True)

@@ -20,11 +20,10 @@ from jumok.data.texts.windows import (
 from jumok.errors import ConfigError
 from jumok.models.causal import CausalLanguageModel
 from jumok.shapes import Tensor
-from jumok.training.objectives.pairs import ConsistentTranslation, next_token, translation
-from jumok.training.run import batches_of, train
+from jumok.training.objectives import ConsistentTranslation, next_token, translation
+from jumok.training.run import batches_of
 from tests.models.variants import VARIANTS, build, config
 from tests.parity.torch_weights import roughen
-from tests.training.test_resume import Killed, killed_at
 
 SOURCES = [[5, 6, 7], [8], [9, 10, 11, 12, 13, 14], [15, 16]]
 TARGETS = [[17], [18, 19, 20, 21], [22, 23], [24, 25, 26, 27, 28]]
@@ -41,16 +40,16 @@ def slopes(model: torch.nn.Module, loss: Tensor) -> dict[str, Tensor]:
     loss.backward()
     given = ((name, each, each.grad) for name, each in model.named_parameters())
     # an expert that no position uses has none
-    found = {
+    gradients = {
         name: torch.zeros_like(each) if grad is None else grad.clone() for name, each, grad in given
     }
-    assert all(each.isfinite().all() for each in found.values())
-    return found
+    assert all(each.isfinite().all() for each in gradients.values())
+    return gradients
 
 
-def same(model: torch.nn.Module, found: Tensor, expected: Tensor) -> None:
-    torch.testing.assert_close(found, expected, atol=0, rtol=1e-5)
-    ours, theirs = slopes(model, found), slopes(model, expected)
+def same(model: torch.nn.Module, actual: Tensor, expected: Tensor) -> None:
+    torch.testing.assert_close(actual, expected, atol=0, rtol=1e-5)
+    ours, theirs = slopes(model, actual), slopes(model, expected)
     for name, slope in theirs.items():
         most = float(slope.abs().max())
         torch.testing.assert_close(ours[name], slope, atol=1e-5 * max(most, 1.0), rtol=0)
@@ -121,10 +120,10 @@ def test_drawn_windows_of_one_shape_are_the_same_windows(store):
     model = language_model()
     ours, theirs = (DrawnWindows(store, 16, (5, 2), 1, alike=alike) for alike in (True, False))
     for _ in range(3):
-        found, expected = next(ours), next(theirs)
-        assert len({str(shapes(batch)) for batch in found}) == 1
+        actual, expected = next(ours), next(theirs)
+        assert len({str(shapes(batch)) for batch in actual}) == 1
         assert len({str(shapes(batch)) for batch in expected}) > 1
-        for mine, other in zip(found, expected, strict=True):
+        for mine, other in zip(actual, expected, strict=True):
             assert mine.targets == other.targets
             same(model, next_token(model, mine, 0.0), next_token(model, other, 0.0))
 
@@ -166,21 +165,3 @@ def test_what_cannot_be_packed_is_refused(make_config):
     rnn = {"name": "r", "model": {"kind": "rnn"}, "data": {"smallworld": {}}}
     with pytest.raises(ConfigError, match=r"the state of an RNN would carry over"):
         parse_config({**rnn, "training": {"batches": "packed"}})
-
-
-def test_a_run_of_packed_batches_learns_and_resumes(tmp_path, make_config, recorder):
-    """Killed at step 3, the run ends with the same bits as one that was not."""
-    recipe = make_config(
-        "training.batches=packed", "training.tokens_per_micro_batch=120", "training.steps=4",
-        "training.checkpoint_every=2", "validation.every=4", "validation.decode_pairs=1",
-    )  # fmt: skip
-    train(recipe, tmp_path / "whole", recorder())
-
-    with pytest.raises(Killed):
-        train(recipe, tmp_path / "parts", killed_at(recorder, 3))
-    log = recorder()
-    result = train(recipe, tmp_path / "parts", log, resume=True)
-    ends = [tmp_path / name / "tiny" / "model" / "model.safetensors" for name in ("whole", "parts")]
-    assert ends[0].read_bytes() == ends[1].read_bytes()
-    assert result.progress.step == 4
-    assert log.validations[-1].loss < log.steps[0].loss

@@ -59,7 +59,7 @@ def test_pairs_to_test_on_are_seen_nowhere_else(tmp_path, validated):
         }
     )
     said: list[str] = []
-    prepared = pairs.prepare(config, tmp_path, tmp_path / "cache", said.append)
+    prepared = pairs.prepare_translation(config, tmp_path, tmp_path / "cache", said.append)
     test = Corpus(file=tmp_path / "test.tsv")
     tested = {(pair.source, pair.target) for pair in read_pairs(test)}
     assert len(tested) == 12
@@ -78,7 +78,7 @@ def test_an_even_choice_reaches_both_ends():
 def test_dropped_pairs_are_said_with_their_reason(tmp_path, make_config):
     config = make_config("data.max_tokens=5")
     said: list[str] = []
-    prepared = pairs.prepare(config, tmp_path, tmp_path / "cache", said.append)
+    prepared = pairs.prepare_translation(config, tmp_path, tmp_path / "cache", said.append)
     text = "\n".join(said)
     assert "dropped, longer than 5 tokens" in text
     assert 0 < len(prepared.train[0]) < 151
@@ -93,7 +93,7 @@ def test_rows_that_cannot_be_read_are_skipped_where_the_recipe_says_so(tmp_path)
     def prepare(skip: bool) -> list[str]:
         recipe = {"name": "x", "data": data | {"skip_damaged": skip}, "tokenizer": pieces}
         said: list[str] = []
-        pairs.prepare(parse_config(recipe), tmp_path, tmp_path / "cache", said.append)
+        pairs.prepare_translation(parse_config(recipe), tmp_path, tmp_path / "cache", said.append)
         return "\n".join(said).split("\n")
 
     with pytest.raises(DataError, match=r"pairs.tsv, line 31: the row has too few columns"):
@@ -106,9 +106,9 @@ def test_rows_that_cannot_be_read_are_skipped_where_the_recipe_says_so(tmp_path)
 def test_a_given_tokenizer_is_taken_and_kept_with_the_run(tmp_path, make_config):
     (tmp_path / "first").mkdir()
     (tmp_path / "second").mkdir()
-    first = pairs.prepare(make_config(), tmp_path / "first", tmp_path / "cache", print)
+    first = pairs.prepare_translation(make_config(), tmp_path / "first", tmp_path / "cache", print)
     config = make_config(f'tokenizer.path="{tmp_path / "first" / "tokenizer.model"}"')
-    second = pairs.prepare(config, tmp_path / "second", tmp_path / "cache", print)
+    second = pairs.prepare_translation(config, tmp_path / "second", tmp_path / "cache", print)
     assert second.tokenizer.hash == first.tokenizer.hash
     assert (tmp_path / "second" / "tokenizer.model").exists()
 
@@ -122,7 +122,7 @@ def test_smallworld_is_written_into_the_run_and_splits_share_nothing(tmp_path):
             "validation": {"decode_pairs": 5},
         }
     )
-    prepared = pairs.prepare(config, tmp_path, tmp_path / "cache", print)
+    prepared = pairs.prepare_translation(config, tmp_path, tmp_path / "cache", print)
     assert len(prepared.train[0]) == 211
     assert len(prepared.validation) == 17
     assert len(prepared.sources) == 5
@@ -136,7 +136,7 @@ def test_smallworld_is_written_into_the_run_and_splits_share_nothing(tmp_path):
 
 
 def test_micro_batches_hold_little_padding(tmp_path, make_config):
-    prepared = pairs.prepare(make_config(), tmp_path, tmp_path / "cache", print)
+    prepared = pairs.prepare_translation(make_config(), tmp_path, tmp_path / "cache", print)
     stream = pairs.update_stream(make_config(), prepared.train, prepared.tokenizer)
     before = stream.cursor
     assert 0.0 <= padding_share(stream, padding) < 0.2

@@ -86,18 +86,18 @@ def shards(folder: Path) -> list[tuple[str, str]]:
     file = folder / MANIFEST
     manifest = parse_manifest(file.read_bytes(), Location(file))
     tokenizer = Tokenizer.load(folder / "tokenizer.model")
-    found = []
+    decoded = []
     for record in manifest.shards:
         store = PairStore.of(read_store(folder / record.name), (manifest.vocabulary,) * 2)
         assert len(store) == record.pairs
-        found += [
+        decoded += [
             (
                 tokenizer.decode(store.source[row].tolist()),
                 tokenizer.decode(store.target[row].tolist()),
             )
             for row in range(len(store))
         ]
-    return found
+    return decoded
 
 
 def table(file: Path) -> list[tuple[str, ...]]:
@@ -118,8 +118,8 @@ def test_shards_hold_what_training_would_read(whole: CorpusPlan, tmp_path: Path)
     for one, other in zip(stored, wanted, strict=True):
         assert (one["read"], one["kept"]) == (other["read"], other["kept"])
         assert one["filters"] == other["filters"]
-    found = stored[1]["filters"]
-    assert {name for name, each in found.items() if each["pairs"]} == {
+    filters = stored[1]["filters"]
+    assert {name for name, each in filters.items() if each["pairs"]} == {
         *("markup", "duplicates", "near_duplicates"),
     }
     assert sorted(path.name for path in plan.work.iterdir()) == ["plan.json", "tokenizer.model"]
@@ -129,9 +129,9 @@ def test_shards_hold_what_training_would_read(whole: CorpusPlan, tmp_path: Path)
 def test_the_number_of_tasks_does_not_matter(recipe: Path, whole: CorpusPlan) -> None:
     many = planned(recipe, "many", tasks=5)
     run(many)
-    found = sorted(whole.folder.glob("shard-*"))
-    assert found
-    for file in (*found, whole.folder / "cleaning.json"):
+    files = sorted(whole.folder.glob("shard-*"))
+    assert files
+    for file in (*files, whole.folder / "cleaning.json"):
         assert file.read_bytes() == (many.folder / file.relative_to(whole.folder)).read_bytes()
 
 

@@ -21,11 +21,11 @@ from benchmarks.kills import (
     trained,
     wait_for_steps,
 )
-from jumok.cli.training.processes import to_start
+from jumok.cli.training.processes import free_port, to_start
 from jumok.config import TrainingConfig
 from jumok.errors import ConfigError
-from jumok.training import checkpoint, torch_ranks
-from jumok.training.ranks import SingleProcess, tree_sum
+from jumok.training import checkpoint, ranks, torch_ranks
+from jumok.training.ranks import SINGLE_PROCESS, SingleProcess, tree_sum
 from jumok.training.run import decide, threads_of, usual_shares
 
 needs_proc = pytest.mark.skipif(not Path("/proc").exists(), reason="finds processes in /proc")
@@ -40,8 +40,8 @@ def folder(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("count", [1, 2, 4, 8, 16])
 def test_parts_are_added_in_one_order_whoever_has_them(count):
     parts = list(torch.randn(16, 1000, generator=torch.Generator().manual_seed(3)))
-    own = [tree_sum([part.bfloat16() for part in parts[rank::count]])[0] for rank in range(count)]
-    assert torch.equal(tree_sum(own)[0], tree_sum([part.bfloat16() for part in parts])[0])
+    own = [tree_sum([part.bfloat16() for part in parts[rank::count]]) for rank in range(count)]
+    assert torch.equal(tree_sum(own), tree_sum([part.bfloat16() for part in parts]))
 
 
 TORCHRUN = ("torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m")
@@ -56,7 +56,7 @@ def test_processes_give_the_bits_of_one_and_go_on_in_any_number(folder):
     counts, steps, said = (4, 1), 18, []
     whole = trained(folder, "one", steps=steps)
     kills = {"kills": len(counts), "seed": 1, "say": said.append, "counts": counts}
-    assert differing(whole, killed(folder, steps, **kills, launcher=TORCHRUN)) == []
+    assert differing(whole, killed(folder, steps, **kills, launcher=TORCHRUN, last=())) == []
     assert [text[0] for text in said] == list(map(str, counts))
     log = folder / "killed" / "tiny" / "log.jsonl"
     kinds = [json.loads(line) for line in log.read_text().splitlines()]
@@ -64,14 +64,16 @@ def test_processes_give_the_bits_of_one_and_go_on_in_any_number(folder):
 
 
 @needs_proc
-def test_one_that_dies_ends_the_run_within_seconds(folder):
-    process = started(folder, "runs", "--processes", "2", steps=100_000)
+@pytest.mark.parametrize(("sharding", "lost"), [("slices", "rank 1, which"), ("full", "")])
+def test_one_that_dies_ends_the_run_within_seconds(folder, sharding, lost):
+    settings = ("--set", f"training.sharding={sharding}", "--set", "training.optimizer=adamw")
+    process = started(folder, "runs", "--processes", "2", *settings, steps=100_000)
     wait_for_steps(process, folder / "runs" / "tiny" / "log.jsonl", 3)
     os.kill(children(process)[1], signal.SIGKILL)
     _, errors = process.communicate(timeout=SECONDS)
     assert process.returncode == 128 + signal.SIGKILL
     assert "process 1 of 2 was ended by SIGKILL; there may not have been enough" in errors
-    assert "rank 0 lost the connection to rank 1, which has probably ended" in errors
+    assert f"rank 0 lost the connection to {lost}" in errors
 
 
 def ended(process: int) -> bool:
@@ -106,9 +108,7 @@ def test_a_signal_to_one_process_and_the_end_of_the_starter_stop_all_with_a_chec
 
 
 def test_processes_that_train_different_things_are_named(folder):
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
+    port = str(free_port())
     common = {"WORLD_SIZE": "3", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
     running = [
         started(folder, "runs", "--set", f"training.steps={steps}", RANK=str(rank), **common)
@@ -180,9 +180,7 @@ def test_an_environment_that_says_half(variables, text):
 
 def test_a_rank_that_does_not_come_is_named(monkeypatch):
     monkeypatch.setattr(torch_ranks, "START_TIMEOUT", timedelta(seconds=1))
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
+    port = str(free_port())
     variables = {"WORLD_SIZE": "3", "RANK": "0", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
     with pytest.raises(ConfigError) as error, torch_ranks.process_group(variables):
         pass
@@ -212,3 +210,58 @@ def test_processes_inside_of_torchrun_are_refused():
     assert not to_start(2, {"WORLD_SIZE": "2"})  # it has been started so
     with pytest.raises(ConfigError, match="torchrun has started this one"):
         to_start(2, {"WORLD_SIZE": "4"})
+
+
+class Two(SingleProcess):
+    """One of two processes, as far as its device goes."""
+
+    count = 2
+
+    def __init__(self, local_rank: int) -> None:
+        self.local_rank = local_rank
+
+
+@pytest.fixture
+def two_gpus(monkeypatch) -> list[torch.device]:
+    """A machine with two; what was made the current one."""
+    current: list[torch.device] = []
+    monkeypatch.setattr(ranks, "choose_device", torch.device)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setattr(torch.cuda, "set_device", current.append)
+    return current
+
+
+def test_each_process_takes_the_gpu_of_its_number_on_the_machine(two_gpus):
+    assert ranks.local_device("cuda", Two(1)) == torch.device("cuda:1")
+    assert two_gpus == [torch.device("cuda:1")]
+    assert ranks.local_device("cpu", Two(1)) == torch.device("cpu")
+
+
+def test_one_process_takes_what_the_recipe_names(two_gpus):
+    assert ranks.local_device("cuda:0", SINGLE_PROCESS) == torch.device("cuda:0")
+    assert two_gpus == []
+
+
+def test_a_process_without_a_gpu_is_named(two_gpus):
+    with pytest.raises(ConfigError) as error:
+        ranks.local_device("cuda", Two(2))
+    assert "process 2 of this machine has no GPU of its own" in str(error.value)
+    assert "expected: at most 2 processes on this machine, which has so many GPUs" in str(
+        error.value
+    )
+
+
+def test_several_processes_do_not_share_a_gpu(two_gpus):
+    with pytest.raises(ConfigError) as error:
+        ranks.local_device("cuda:1", Two(1))
+    assert "2 processes cannot train on one GPU" in str(error.value)
+    assert 'got:      "cuda:1"' in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("gpus", "sent"), [(True, "cpu:gloo,cuda:nccl"), (False, "gloo")], ids=["GPUs", "none"]
+)
+def test_gpus_send_by_nccl(gpus, sent, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: gpus)
+    monkeypatch.setattr(torch.distributed, "is_nccl_available", lambda: True)
+    assert torch_ranks.backends() == sent

@@ -13,26 +13,7 @@ from jumok.training import checkpoint
 from jumok.training.checkpoint import CURRENT, PREVIOUS, Checkpoint
 from jumok.training.run import train
 from jumok.training.tasks.translation import TranslationTask
-
-TIMES = {"seconds", "step_seconds", "cpu_seconds", "memory", "took"}
-
-
-class Killed(BaseException):
-    """As if the process were gone."""
-
-
-def killed_at(recorder, step):
-    def kill(reached):
-        if reached == step:
-            raise Killed
-
-    return recorder(kill)
-
-
-def records(log):
-    return [
-        {key: value for key, value in line.items() if key not in TIMES} for line in read_log(log)
-    ]
+from tests.training.runs import Killed, killed_at, records
 
 
 @pytest.mark.parametrize("log_every", [2, 5])
@@ -48,7 +29,7 @@ def test_the_log_of_a_killed_and_resumed_run_is_that_of_an_unbroken_one(
         with pytest.raises(Killed):
             train(config, tmp_path / "parts", killed_at(recorder, step), resume=number > 0)
     train(config, tmp_path / "parts", recorder(), resume=True)
-    whole, parts = (records(tmp_path / runs / "tiny" / "log.jsonl") for runs in ("whole", "parts"))
+    whole, parts = (records(tmp_path / runs / "tiny") for runs in ("whole", "parts"))
     assert parts == whole
     assert len(whole) == 14 // log_every + 3  # validations at 6, 12 and 14
 
@@ -120,7 +101,7 @@ def test_a_damaged_checkpoint_is_passed_over_with_a_word_and_the_run_ends_the_sa
     assert any("Continuing from checkpoint.previous" in said for said in screen.said)
     model = "model/model.safetensors"
     assert (home / model).read_bytes() == (whole / model).read_bytes()
-    assert records(home / "log.jsonl") == records(whole / "log.jsonl")
+    assert records(home) == records(whole)
 
 
 def test_a_damaged_log_does_not_stop_a_run(tmp_path, make_config, recorder):

@@ -1,7 +1,6 @@
-"""Whole runs on a tiny corpus: what they leave behind, how they stop and how they go on."""
+"""Whole runs on a tiny corpus: what they leave behind, how they stop, and what is refused."""
 
 import contextlib
-import os
 import signal
 import tomllib
 
@@ -17,27 +16,7 @@ from jumok.systems.translation.translator import Translator
 from jumok.training import checkpoint
 from jumok.training.folder import RECIPE
 from jumok.training.run import train
-
-
-def final_state(runs):
-    """Everything of the last checkpoint that a resume must reproduce; times differ of course."""
-    saved = checkpoint.read(runs / "tiny" / checkpoint.CURRENT)
-    timeless = {k: v for k, v in saved.run["progress"].items() if not k.endswith("seconds")}
-    # Copies, as the tensors are windows into the file.
-    tensors = {name: tensor.clone() for name, tensor in saved.tensors.items()}
-    return tensors, timeless, saved.run["cursor"]
-
-
-def assert_same_bits(left, right):
-    assert left[1:] == right[1:]
-    assert left[0].keys() == right[0].keys()
-    for name, tensor in left[0].items():
-        assert torch.equal(tensor, right[0][name]), name
-
-
-def stop_at(step):
-    """Sends this process SIGTERM while it makes `step`."""
-    return lambda now: os.kill(os.getpid(), signal.SIGTERM) if now == step else None
+from tests.training.runs import stop_at
 
 
 def test_a_run_leaves_a_bundle_a_log_and_a_checkpoint(tmp_path, make_config, recorder):
@@ -48,18 +27,21 @@ def test_a_run_leaves_a_bundle_a_log_and_a_checkpoint(tmp_path, make_config, rec
     assert result.model == tmp_path / "tiny" / "model"
     bundle = read_bundle(result.model)
     assert [score.name for score in bundle.card.scores] == ["BLEU", "chrF2"]
+    assert bundle.card.confidence is None  # there are too few validation sentences
     assert "3 validation sentences, beam 1" in bundle.card.scores[0].on
     lines = list(read_log(tmp_path / "tiny" / "log.jsonl"))
     assert [line["step"] for line in lines if line["kind"] == "step"] == list(range(1, 13))
     assert [line["step"] for line in lines if line["kind"] == "validation"] == [6, 12]
     assert checkpoint.read(tmp_path / "tiny" / checkpoint.CURRENT).run["progress"]["step"] == 12
-
-
-def test_the_bundle_translates(tmp_path, make_config, recorder):
-    result = train(make_config(), tmp_path, recorder())
+    assert not (tmp_path / "tiny" / "steps").exists()
     translations = Translator.load(result.model).translate(["one two", ""])
     assert len(translations) == 2
     assert translations[1].text == ""
+    said = "\n".join(screen.said)
+    assert "device: cpu, 1 worker thread, float32 (set in the recipe)" in said
+    assert "11 source sentences are held out" in said
+    assert "tokenizer: bpe, 48 subwords" in said
+    assert "% of a batch" in said
 
 
 def test_every_validated_model_is_kept_where_that_is_asked(tmp_path, make_config, recorder):
@@ -76,11 +58,6 @@ def test_every_validated_model_is_kept_where_that_is_asked(tmp_path, make_config
     assert all(torch.equal(best[each], weights[at][each]) for each in best)
 
 
-def test_the_best_model_alone_is_kept_else(tmp_path, make_config, recorder):
-    train(make_config(), tmp_path, recorder())
-    assert not (tmp_path / "tiny" / "steps").exists()
-
-
 def test_only_training_reads_every_pair_twice(tmp_path, make_config, recorder):
     """With weights that do not move, R-Drop trains on another loss and is validated on the same."""
     trained, validated = [], []
@@ -94,60 +71,17 @@ def test_only_training_reads_every_pair_twice(tmp_path, make_config, recorder):
     assert validated[0] == validated[1]
 
 
-def test_a_model_learns_the_tiny_corpus(tmp_path, make_config, recorder):
+RNN = {"kind": "rnn", "dim": 16, "embedding": 16, "dropout": 0.3, "coverage": True}
+
+
+@pytest.mark.parametrize("model", [None, RNN], ids=["transformer", "rnn"])
+def test_a_model_learns_the_tiny_corpus(tmp_path, make_config, recorder, model):
     screen = recorder()
-    train(make_config("training.steps=60", "validation.every=60"), tmp_path, screen)
+    config = make_config("training.steps=60", "validation.every=60")
+    if model is not None:
+        config = type(config).model_validate(config.model_dump() | {"model": model})
+    train(config, tmp_path, screen)
     assert screen.validations[-1].loss < 0.7 * screen.steps[0].loss
-
-
-def test_what_was_decided_is_said(tmp_path, make_config, recorder):
-    screen = recorder()
-    train(make_config("training.steps=1"), tmp_path, screen)
-    said = "\n".join(screen.said)
-    assert "device: cpu, 1 worker thread, float32 (set in the recipe)" in said
-    assert "11 source sentences are held out" in said
-    assert "tokenizer: bpe, 48 subwords" in said
-    assert "% of a batch" in said
-
-
-@pytest.mark.parametrize(
-    "overrides",
-    [
-        [],
-        ["training.average.kind=last", "training.average.last=2", "validation.every=2"],
-        ["training.average.kind=none", "training.tokens_per_batch=100"],
-        ["training.threads=2"],
-        ["training.precision=bf16"],
-        ["tokenizer.kind=unigram", "tokenizer.size=30", "tokenizer.sampling_alpha=0.3"],
-    ],
-    ids=["accumulated, ema", "last-k", "one micro-batch", "threads", "bf16", "resampled"],
-)
-def test_a_stopped_and_resumed_run_ends_in_the_same_bits(
-    tmp_path, make_config, recorder, overrides
-):
-    config = make_config(*overrides)
-    train(config, tmp_path / "whole", recorder())
-    for step, resume in ((4, False), (7, True)):
-        stopped = train(config, tmp_path / "parts", recorder(stop_at(step)), resume=resume)
-        assert stopped.outcome.reason == "interrupted"
-        assert stopped.outcome.signal == signal.SIGTERM
-        assert stopped.progress.step == step
-    finished = train(config, tmp_path / "parts", recorder(), resume=True)
-    assert finished.outcome.reason == "finished"
-    assert_same_bits(final_state(tmp_path / "parts"), final_state(tmp_path / "whole"))
-    models = [(tmp_path / runs / "tiny/model/model.safetensors") for runs in ("parts", "whole")]
-    assert models[0].read_bytes() == models[1].read_bytes()
-
-
-def test_a_resumed_log_holds_every_step_once(tmp_path, make_config, recorder):
-    train(make_config(), tmp_path, recorder(stop_at(7)))
-    log = tmp_path / "tiny" / "log.jsonl"
-    with log.open("a", encoding="utf-8") as file:
-        file.write('{"kind": "step", "step": 8}\n{"kind": "st')  # a kill while it was writing
-    train(make_config(), tmp_path, recorder(), resume=True)
-    lines = [line for line in read_log(log) if line["kind"] == "step"]
-    assert [line["step"] for line in lines] == list(range(1, 13))
-    assert all("loss" in line for line in lines)
 
 
 def test_the_handlers_of_the_process_come_back(tmp_path, make_config, recorder):
@@ -156,15 +90,11 @@ def test_the_handlers_of_the_process_come_back(tmp_path, make_config, recorder):
     assert signal.getsignal(signal.SIGTERM) == before
 
 
-def test_a_finished_run_that_is_resumed_is_still_finished(tmp_path, make_config, recorder):
+def test_a_finished_run_is_still_finished_and_may_be_made_longer(tmp_path, make_config, recorder):
     train(make_config(), tmp_path, recorder())
     screen = recorder()
     assert train(make_config(), tmp_path, screen, resume=True).outcome.reason == "finished"
     assert screen.steps == []
-
-
-def test_a_run_may_be_made_longer(tmp_path, make_config, recorder):
-    train(make_config(), tmp_path, recorder())
     longer = train(make_config("training.steps=15"), tmp_path, recorder(), resume=True)
     assert longer.progress.step == 15
     recipe = tomllib.loads((longer.folder / RECIPE).read_text("utf-8"))
@@ -185,12 +115,23 @@ def test_resume_before_the_first_checkpoint_starts_from_the_beginning(
     assert screen.steps[0].step == 1
 
 
-def test_a_name_that_is_taken_is_refused(tmp_path, make_config, recorder):
+def test_a_run_is_not_overwritten_nor_resumed_with_another_or_a_damaged_recipe(
+    tmp_path, make_config, recorder
+):
     train(make_config("training.steps=1"), tmp_path, recorder())
     with pytest.raises(ConfigError, match="a run of this name exists already") as caught:
         train(make_config("training.steps=1"), tmp_path, recorder())
     assert "continue it: --resume" in str(caught.value)
     assert f"rm -r {tmp_path / 'tiny'}" in str(caught.value)
+    with pytest.raises(ConfigError) as caught:
+        train(make_config("model.dim=32", "seed=2"), tmp_path, recorder(), resume=True)
+    message = str(caught.value)
+    assert "model.dim was 16 and is now 32" in message
+    assert "seed was 1 and is now 2" in message
+    assert "training.steps" not in message
+    (tmp_path / "tiny" / "config.json").write_text('{"recipe": {}')
+    with pytest.raises(BundleError, match=r"the run's config\.json is damaged"):
+        train(make_config(), tmp_path, recorder(), resume=True)
 
 
 def test_a_folder_that_is_no_run_is_left_alone(tmp_path, make_config, recorder):
@@ -203,16 +144,6 @@ def test_a_folder_that_is_no_run_is_left_alone(tmp_path, make_config, recorder):
         train(make_config(), tmp_path, recorder())
     assert (label / "1.png").is_file()
     assert (tmp_path / "tiny" / "config.json").read_text("utf-8") == "{}"
-
-
-def test_resuming_with_another_recipe_names_the_changed_keys(tmp_path, make_config, recorder):
-    train(make_config("training.steps=1"), tmp_path, recorder())
-    with pytest.raises(ConfigError) as caught:
-        train(make_config("model.dim=32", "seed=2"), tmp_path, recorder(), resume=True)
-    message = str(caught.value)
-    assert "model.dim was 16 and is now 32" in message
-    assert "seed was 1 and is now 2" in message
-    assert "training.steps" not in message
 
 
 def test_resuming_what_never_was_is_refused(tmp_path, make_config, recorder):
@@ -279,11 +210,19 @@ def test_training_stops_when_nothing_improves(tmp_path, make_config, recorder):
     assert [record.best for record in screen.validations] == [True, False, False, False]
 
 
-@pytest.mark.parametrize(("metric", "best"), [("bleu", "BLEU"), ("chrf", "chrF")])
-def test_the_named_metric_decides(tmp_path, make_config, recorder, metric, best):
+@pytest.mark.parametrize(
+    ("metric", "best", "figures"),
+    [
+        ("bleu", "BLEU", {"BLEU", "chrF"}),
+        ("chrf", "chrF", {"BLEU", "chrF"}),
+        ("accuracy", "accuracy", {"accuracy", "character accuracy"}),
+    ],
+)
+def test_the_named_metric_decides(tmp_path, make_config, recorder, metric, best, figures):
     config = make_config(f"validation.metric={metric}", "validation.every=4")
     screen = recorder()
     result = train(config, tmp_path, screen)
+    assert set(screen.validations[-1].figures) == figures
     highest = max(record.figures[best] for record in screen.validations)
     assert result.progress.best == highest
 
@@ -320,26 +259,6 @@ def test_a_folder_that_cannot_be_made_says_where_to_go_instead(tmp_path, make_co
         train(make_config(), tmp_path / "file", recorder())
     assert "got:      Not a directory" in str(caught.value)
     assert "--runs FOLDER" in str(caught.value)
-
-
-def test_a_damaged_config_of_a_run_is_said(tmp_path, make_config, recorder):
-    train(make_config("training.steps=1"), tmp_path, recorder())
-    (tmp_path / "tiny" / "config.json").write_text('{"recipe": {}')
-    with pytest.raises(BundleError, match=r"the run's config\.json is damaged"):
-        train(make_config(), tmp_path, recorder(), resume=True)
-
-
-def test_a_cut_checkpoint_is_said_and_the_one_before_taken(tmp_path, make_config, recorder):
-    config = make_config("training.checkpoint_every=4")
-    train(config, tmp_path, recorder())
-    current = tmp_path / "tiny" / checkpoint.CURRENT
-    whole = final_state(tmp_path)
-    current.write_bytes(current.read_bytes()[:500])
-    screen = recorder()
-    train(config, tmp_path, screen, resume=True)
-    assert any("Continuing from checkpoint.previous.json" in text for text in screen.said)
-    assert screen.steps[0].step == 9
-    assert_same_bits(final_state(tmp_path), whole)
 
 
 def test_a_full_disk_ends_the_run_and_spares_the_last_checkpoint(

@@ -30,7 +30,7 @@ def random(rank: int, other: int, size: int, dtype: torch.dtype) -> torch.Tensor
 def swapped(ranks: TorchRanks) -> dict[str, object]:
     """Everything through the channels of these ranks, and once more over gloo alone."""
     group = TorchRanks(ranks.local_rank, {})
-    found, differing = 0, []
+    exchanges, differing = 0, []
     for dtype in (torch.float32, torch.bfloat16, torch.int64):
         for sizes in zip(SIZES, reversed(SIZES), strict=True):
             for turn in range(ranks.count):
@@ -44,10 +44,10 @@ def swapped(ranks: TorchRanks) -> dict[str, object]:
                 for way, theirs in zip((ranks, group), received, strict=True):
                     way.sendrecv(other, own, theirs)
                 expected = random(other, ranks.index, wanted, dtype)
-                found += 1
+                exchanges += 1
                 if not all(torch.equal(each, expected) for each in received):
                     differing.append((other, sizes, str(dtype)))
-    return {"near": sorted(ranks._channels), "found": found, "differing": differing}
+    return {"near": sorted(ranks._channels), "exchanges": exchanges, "differing": differing}
 
 
 def gathered(ranks: TorchRanks) -> bool:
@@ -86,7 +86,7 @@ def test_channels_give_what_gloo_gives(count):
     with Group(count) as group:
         for rank, answer in enumerate(group.work(swapped)):
             assert answer["near"] == [other for other in range(count) if other != rank]
-            assert answer["found"] == 3 * len(SIZES) * (count - 1)
+            assert answer["exchanges"] == 3 * len(SIZES) * (count - 1)
             assert answer["differing"] == []
         assert all(group.work(gathered))
 

@@ -8,7 +8,7 @@ import torch
 from jumok.data.pairs.batches import Batch
 from jumok.data.planned import Planned
 from jumok.training.learner import Learner, Update
-from jumok.training.objectives.pairs import translation
+from jumok.training.objectives import translation
 from jumok.training.optimization import optimizer, parameters, slices
 from jumok.training.optimization.sliced import Exchange
 from jumok.training.optimization.slices import (
@@ -20,7 +20,7 @@ from jumok.training.optimization.slices import (
 )
 from jumok.training.ranks import tree_sum
 from tests.training.crew import Crew, Member
-from tests.training.tiny import batches, config, model
+from tests.training.tiny import assert_same_bits, batches, config, model
 
 RATE, STEPS = 3e-3, 4
 DROPPED = dict.fromkeys(("dropout", "attention_dropout", "word_dropout"), 0.2)
@@ -30,7 +30,7 @@ FROZEN = torch.tensor([5, 7, 30])
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch):
     """A tiny model that is cut as finely as a large one."""
-    monkeypatch.setattr(parameters, "TOGETHER", 5_000)  # two matrices of 48 by 48
+    monkeypatch.setattr(parameters, "UNIT_ELEMENTS", 5_000)  # two matrices of 48 by 48
     for module in (slices, optimizer):
         monkeypatch.setattr(module, "WINDOW", 640)
 
@@ -54,40 +54,34 @@ def trained(count: int, precision: torch.dtype, frozen: bool = False, **options:
                 learning.snapshot()
         return learning, updates, list(models[ranks.index].parameters())
 
-    found = Crew(count).work(train)
-    learners = [learning for learning, _, _ in found]
+    results = Crew(count).work(train)
+    learners = [learning for learning, _, _ in results]
     return (
         whole(learners),
         learners[0].weights(),
-        [updates for _, updates, _ in found],
-        [weights for _, _, weights in found],
+        [updates for _, updates, _ in results],
+        [weights for _, _, weights in results],
     )
 
 
 def whole(learners: list[Learner]) -> dict[str, torch.Tensor]:
     """The state of all ranks put together; NaN where nobody has anything."""
     size = max(end for each in learners for _, end in each.ranges("master"))
-    found: dict[str, torch.Tensor] = {}
+    rows: dict[str, torch.Tensor] = {}
     for learning in learners:
         for name, tensor in learning.state().items():
             ranges = learning.ranges(name)
             if ranges is None:
-                assert torch.equal(found.setdefault(name, tensor), tensor)
+                assert torch.equal(rows.setdefault(name, tensor), tensor)
                 continue
-            row = found.setdefault(name, torch.full((size,), torch.nan))
+            row = rows.setdefault(name, torch.full((size,), torch.nan))
             at = 0
             for start, end in ranges:
                 assert row[start:end].isnan().all(), f"two own {name} from {start} to {end}"
                 row[start:end] = tensor[at : at + end - start]
                 at += end - start
             assert at == len(tensor)
-    return found
-
-
-def assert_same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> None:
-    assert one.keys() == other.keys()
-    for name, tensor in one.items():
-        assert torch.equal(tensor.nan_to_num(9.0), other[name].nan_to_num(9.0)), name
+    return rows
 
 
 @pytest.mark.parametrize("precision", [torch.float32, torch.bfloat16])
@@ -105,8 +99,8 @@ def test_slices_have_the_bits_of_one_process(precision, options):
     assert not state["master"].isnan().any()
     for count in (2, 4):
         its_state, its_averaged, everyone, everywhere = trained(count, precision, **options)
-        assert_same(state, its_state)
-        assert_same(averaged, its_averaged)
+        assert_same_bits(state, its_state)
+        assert_same_bits(averaged, its_averaged)
         assert all(updates == told for updates in everyone)
         for theirs in everywhere:
             assert all(map(torch.equal, weights, theirs))
@@ -130,12 +124,12 @@ def test_each_rank_collates_the_micro_batches_of_its_own_shares():
         )
         return learning.update(planned, 1, RATE), seen
 
-    found = Crew(4).work(train)
-    assert sorted(number for _, seen in found for number in seen) == list(range(8))
-    assert all(len(seen) == 2 for _, seen in found)
+    results = Crew(4).work(train)
+    assert sorted(number for _, seen in results for number in seen) == list(range(8))
+    assert all(len(seen) == 2 for _, seen in results)
     alone = Learner(model(), translation, config(), 5, torch.float32, 4).update(micro, 1, RATE)
     assert alone.source_tokens == sum(batch.sources for batch in micro)
-    assert {update for update, _ in found} == {alone}
+    assert {update for update, _ in results} == {alone}
 
 
 def test_each_rank_keeps_its_share_of_the_state():
@@ -160,7 +154,7 @@ def test_each_rank_keeps_its_share_of_the_state():
 def test_the_sum_of_slices_is_the_tree_over_all_shares(kept):
     """Eight shares of four ranks, of a row whose segments are cut unevenly."""
     shares = torch.randn(8, 3000, generator=torch.Generator().manual_seed(3)).to(kept)
-    expected = tree_sum(list(shares))[0].float()
+    expected = tree_sum(list(shares)).float()
     segments = [RowSegment([0, 320, 1600, 1632]), in_blocks(1632, 3000)]
 
     def add(ranks: Member) -> list[tuple[int, torch.Tensor]]:

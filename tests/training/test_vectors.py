@@ -13,7 +13,7 @@ from jumok.layers.embedding import Embedding
 from jumok.systems.translation.translator import Translator
 from jumok.training.preparing.vectors import pretrained_rows
 from jumok.training.run import train
-from jumok.training.tasks.catalog import prepare
+from jumok.training.task import prepare_task
 from tests.training.test_masked import make
 from tests.training.tiny import model
 
@@ -120,7 +120,7 @@ def test_other_models_of_text_begin_with_them_too(kind, tmp_path):
     columns = {} if kind == "masked-lm" else {"text_column": 0, "label_column": 1}
     settings = (f"vectors.path={file}", "vectors.frozen=true", "tokenizer.kind=bpe")
     config = make(rows, sizes, columns, (*settings, "tokenizer.size=20"))
-    task = prepare(config, tmp_path, tmp_path / "cache", lambda line: None)
+    task = prepare_task(config, tmp_path, tmp_path / "cache", lambda line: None)
     table = task.build().encoder.embedding
     assert len(table.frozen) >= 1
     lengths = table.table.detach()[table.frozen].norm(dim=1)

@@ -7,6 +7,7 @@ import torch
 from jumok.config import AverageConfig, TrainingConfig, TransformerConfig
 from jumok.data.pairs.batches import Batch, collate
 from jumok.models.encoder_decoder import Transformer
+from jumok.training.learner import Learner
 
 VOCABULARY = 31
 
@@ -36,6 +37,19 @@ def pairs(count: int, first: int = 0) -> tuple[list[list[int]], list[list[int]]]
 def batches(update: int, micro: int = 3) -> list[Batch]:
     """The micro-batches of an update, of 5, 7, 9 ... pairs."""
     return [collate(*pairs(5 + 2 * i, 29 * update + 11 * i)) for i in range(micro)]
+
+
+def assert_same_bits(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> None:
+    """NaN is equal to NaN."""
+    assert one.keys() == other.keys()
+    for name, tensor in one.items():
+        exact = {"rtol": 0, "atol": 0, "equal_nan": True}
+        torch.testing.assert_close(tensor, other[name], **exact, msg=name)
+
+
+def saved(learning: Learner) -> dict[str, torch.Tensor]:
+    """What a checkpoint would hold."""
+    return {name: tensor.clone() for name, tensor in learning.state().items()}
 
 
 def weights(of: Transformer) -> dict[str, torch.Tensor]:

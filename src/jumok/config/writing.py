@@ -1,5 +1,6 @@
 """Writes a config as a recipe."""
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -16,6 +17,11 @@ def recipe_text(config: Config) -> str:
     """
     given = config.model_dump(exclude_unset=True, exclude_none=True)
     return tomli_w.dumps({key: _toml_value(value) for key, value in given.items()})
+
+
+def toml_path(path: Path) -> str:
+    """The absolute path as a TOML string; a $ in it is doubled, so that it stays a $."""
+    return json.dumps(str(path.absolute()).replace("$", "$$"), ensure_ascii=False)
 
 
 def _toml_value(value: object) -> object:

@@ -1,7 +1,7 @@
-"""The numbers that a forward pass keeps for its backward pass, for each target.
+"""Activations: how many numbers a forward pass keeps for its backward pass, for each target.
 
-Counted from what autograd saves on the path without kernels of our own; a test compares the two. A
-kernel that recomputes instead of saving needs less, so a plan is rather too high than too low.
+Counted from what autograd saves without kernels of our own (a test compares the two); a kernel that
+recomputes needs less.
 
 Source: the idea of the count: Korthikanti et al. 2022, "Reducing activation recomputation in large
 Transformer models", section 4.1.
@@ -10,7 +10,7 @@ Transformer models", section 4.1.
 from functools import singledispatch
 
 from jumok.config import Config
-from jumok.config.captioner import CaptionDataConfig, CaptionerConfig, CnnConfig, RnnDecoderConfig
+from jumok.config.captioner import CaptionerConfig, CnnConfig, RnnDecoderConfig
 from jumok.config.causal import CausalConfig
 from jumok.config.families import CaptionConfig
 from jumok.config.masked import EncoderConfig
@@ -19,43 +19,43 @@ from jumok.config.recurrent import GATES, RecurrentConfig
 from jumok.config.stack import StackConfig
 from jumok.config.transformer import TransformerConfig
 from jumok.models.tensors import HEADS
-from jumok.planning.blocks import LANES, fuses, keys_seen, multiplied
-from jumok.planning.products import Lengths
+from jumok.planning.blocks import HEAD_MULTIPLE, fuses, keys_seen, multiplied
+from jumok.planning.products import TextLengths
 
 CELL_NUMBERS = {"rnn": 3, "gru": 9, "lstm": 10}
 """Vectors that one step of an RNN's cell keeps, of the width of its state, about."""
 
 
-def kept_numbers(config: Config, lengths: Lengths, fused: bool = True) -> float:
+def kept_numbers(config: Config, lengths: TextLengths, fused: bool = True) -> float:
     """The numbers kept for each target of a micro-batch, without the logits.
 
     Args:
-        fused: whether the attention weights are recomputed in the backward pass, as fused kernels
-            do if none of the weights are dropped.
+        fused: whether the attention weights are recomputed in the backward pass, where that is
+            possible.
     """
     return _kept_by(config.model, config, lengths, fused)
 
 
 @singledispatch
-def _kept_by(model: object, config: Config, lengths: Lengths, fused: bool) -> float:
-    """The numbers kept by a model, by the class of its section."""
+def _kept_by(model: object, config: Config, lengths: TextLengths, fused: bool) -> float:
     raise NotImplementedError
 
 
-def _attention(config: StackConfig, keys: float, fused: bool) -> float:
-    """One self-attention and the residual connection after it, for each query.
-
-    Args:
-        keys: that each query attends to.
-    """
+def _kept_by_self_attention(config: StackConfig, keys: float, fused: bool) -> float:
+    """One self-attention and its residual connection, for each query."""
     sizes, specs = config.sizes, config.specs
     shared = _kv_heads(config)
     kept = specs.attention.kept_numbers(sizes, shared)
     if config.sinks and multiplied(config):
-        kept += (sizes.heads + shared) * (LANES - sizes.head_dim % LANES)
+        kept += (sizes.heads + shared) * (HEAD_MULTIPLE - sizes.head_dim % HEAD_MULTIPLE)
     if config.value_residual:
         kept += shared * sizes.value_dim
-    return kept + _processed(config, 1.0) + _scores(config, keys, fused) + _added(config)
+    return (
+        kept
+        + _kept_by_processes(config, 1.0)
+        + _kept_by_scores(config, keys, fused)
+        + _kept_by_residual(config)
+    )
 
 
 def _kv_heads(config: StackConfig, *, cross: bool = False) -> int:
@@ -63,20 +63,16 @@ def _kv_heads(config: StackConfig, *, cross: bool = False) -> int:
     return config.sizes.kv_heads if multiplied(config, cross=cross) else config.heads
 
 
-def _cross(config: StackConfig, keys: float, states: float, fused: bool) -> float:
-    """One attention to a Memory and the residual connection after it, for each query.
-
-    Args:
-        states: the keys and values that are computed for each query.
-    """
+def _kept_by_cross_attention(config: StackConfig, keys: float, states: float, fused: bool) -> float:
+    """As `_kept_by_self_attention`; `states` are the keys computed for each query."""
     sizes, shared = config.sizes, _kv_heads(config, cross=True)
     of_states = states * shared * (sizes.head_dim + sizes.value_dim)
     heads = HEADS.kept_numbers(sizes, 0) + of_states
-    looked = _scores(config, keys, fused, cross=True)
-    return heads + _processed(config, states) + looked + _added(config)
+    looked = _kept_by_scores(config, keys, fused, cross=True)
+    return heads + _kept_by_processes(config, states) + looked + _kept_by_residual(config)
 
 
-def _processed(config: StackConfig, states: float) -> float:
+def _kept_by_processes(config: StackConfig, states: float) -> float:
     """The heads' vectors before they are processed, and the factors of outputs."""
     sizes, specs = config.sizes, config.specs
     keys = states * sizes.kv_heads
@@ -88,8 +84,8 @@ def _processed(config: StackConfig, states: float) -> float:
     return before + factors + sizes.heads * sizes.value_dim * len(specs.output_processes)
 
 
-def _scores(config: StackConfig, keys: float, fused: bool, *, cross: bool = False) -> float:
-    """The scores and weights of attention that are kept for each query, and what they are of."""
+def _kept_by_scores(config: StackConfig, keys: float, fused: bool, *, cross: bool = False) -> float:
+    """The scores and weights of attention, for each query."""
     if fused and fuses(config, cross=cross):
         return 0.0
     kept = keys * (4 if config.attention_dropout else 2)
@@ -100,22 +96,22 @@ def _scores(config: StackConfig, keys: float, fused: bool, *, cross: bool = Fals
     return config.heads * kept
 
 
-def _added(config: StackConfig) -> float:
-    """The stream and its norm after one sublayer, and the mask of its dropout."""
+def _kept_by_residual(config: StackConfig) -> float:
+    """The stream and its norm after one sublayer, and the dropout mask."""
     return (1 + config.specs.norm.kept + (config.dropout > 0)) * config.dim
 
 
-def _feedforward(config: StackConfig) -> float:
-    """The feed-forward layer and the residual connection after it, for each position."""
+def _kept_by_feedforward(config: StackConfig) -> float:
+    """The feed-forward layer and its residual connection, for each position."""
     inner = config.specs.feedforward.kept + (config.activation != "relu")
     inner += 2 * (config.feedforward_dropout > 0)
     kept = inner * config.feedforward
     if config.experts is not None:  # what each one reads and writes, and the router's choices
         kept = config.experts_used * (kept + 3 * config.dim + 8) + 2 * config.experts
-    return kept + _added(config)
+    return kept + _kept_by_residual(config)
 
 
-def _stack(
+def _kept_by_blocks(
     config: StackConfig,
     layers: int,
     length: float,
@@ -127,23 +123,20 @@ def _stack(
     """What each block keeps for each of its positions.
 
     Args:
-        length: of the text, in tokens.
-        memory: the keys of a Memory, and how many of them are computed for each position; None:
-            there is no cross-attention.
+        memory: the keys of a Memory, and how many of them are computed for each position; None: no
+            cross-attention.
     """
-    each = _feedforward(config) + (0.0 if memory is None else _cross(config, *memory, fused))
+    each = _kept_by_feedforward(config) + (
+        0.0 if memory is None else _kept_by_cross_attention(config, *memory, fused)
+    )
     seen = keys_seen(config, layers, length, causal=causal)
-    return [each + _attention(config, keys, fused) for keys in seen]
+    return [each + _kept_by_self_attention(config, keys, fused) for keys in seen]
 
 
-def _kept(config: Config, *stacks: tuple[float, StackConfig, list[float]]) -> float:
-    """What stacks of blocks keep for each target.
+def _kept_by_stacks(config: Config, *stacks: tuple[float, StackConfig, list[float]]) -> float:
+    """What stacks of blocks keep for each target: (positions for each target, model, its blocks).
 
-    If blocks are computed again, they keep their inputs, the stream and its norm; and the one
-    that is computed at the moment keeps everything.
-
-    Args:
-        stacks: for each the positions for each target, and what its blocks keep.
+    Recomputed blocks keep their inputs only, and the one that is being computed everything.
     """
     if not config.training.recompute:
         return sum(positions * sum(blocks) for positions, _, blocks in stacks)
@@ -152,40 +145,47 @@ def _kept(config: Config, *stacks: tuple[float, StackConfig, list[float]]) -> fl
     return inputs + largest
 
 
-def _embedded(config: StackConfig) -> float:
-    """The embedding of a token, and its first norm."""
+def _kept_by_embedding(config: StackConfig) -> float:
     return (1 + (config.dropout > 0)) * config.dim
 
 
 @_kept_by.register
-def _transformer(model: TransformerConfig, config: Config, lengths: Lengths, fused: bool) -> float:
-    encoder = _stack(model, model.encoder_layers, lengths.source, fused, causal=False)
+def _kept_by_transformer(
+    model: TransformerConfig, config: Config, lengths: TextLengths, fused: bool
+) -> float:
+    encoder = _kept_by_blocks(model, model.encoder_layers, lengths.source, fused, causal=False)
     memory = lengths.source, lengths.ratio
     layers = model.decoder_layers
-    decoder = _stack(model, layers, lengths.target, fused, causal=True, memory=memory)
-    embedded = (lengths.ratio + 1.0) * _embedded(model)
-    return embedded + _kept(config, (lengths.ratio, model, encoder), (1.0, model, decoder))
+    decoder = _kept_by_blocks(model, layers, lengths.target, fused, causal=True, memory=memory)
+    embedded = (lengths.ratio + 1.0) * _kept_by_embedding(model)
+    return embedded + _kept_by_stacks(
+        config, (lengths.ratio, model, encoder), (1.0, model, decoder)
+    )
 
 
 @_kept_by.register
-def _causal(model: CausalConfig, config: Config, lengths: Lengths, fused: bool) -> float:
-    blocks = _stack(model, model.layers, lengths.target, fused, causal=True)
-    return _embedded(model) + _kept(config, (1.0, model, blocks))
+def _kept_by_causal(
+    model: CausalConfig, config: Config, lengths: TextLengths, fused: bool
+) -> float:
+    blocks = _kept_by_blocks(model, model.layers, lengths.target, fused, causal=True)
+    return _kept_by_embedding(model) + _kept_by_stacks(config, (1.0, model, blocks))
 
 
 @_kept_by.register
-def _encoder(model: EncoderConfig, config: Config, lengths: Lengths, fused: bool) -> float:
-    blocks = _stack(model, model.layers, lengths.target, fused, causal=False)
-    return _embedded(model) + _kept(config, (1.0, model, blocks))
+def _kept_by_encoder(
+    model: EncoderConfig, config: Config, lengths: TextLengths, fused: bool
+) -> float:
+    blocks = _kept_by_blocks(model, model.layers, lengths.target, fused, causal=False)
+    return _kept_by_embedding(model) + _kept_by_stacks(config, (1.0, model, blocks))
 
 
 @_kept_by.register
-def _recurrent(model: RecurrentConfig, _: Config, lengths: Lengths, __: bool) -> float:
+def _kept_by_recurrent(model: RecurrentConfig, _: Config, lengths: TextLengths, __: bool) -> float:
     encoder = CELL_NUMBERS[model.cell] * model.dim * model.encoder_layers
-    return lengths.ratio * encoder + _writer(model, lengths.source)
+    return lengths.ratio * encoder + _kept_by_rnn_decoder(model, lengths.source)
 
 
-def _writer(model: RecurrentConfig, keys: float) -> float:
+def _kept_by_rnn_decoder(model: RecurrentConfig, keys: float) -> float:
     """The cells of a decoder, its words and its attention, for each target."""
     cells = CELL_NUMBERS[model.cell] * model.dim * model.decoder_layers
     words = 5 * model.embedding
@@ -198,39 +198,41 @@ def _writer(model: RecurrentConfig, keys: float) -> float:
 
 
 @_kept_by.register
-def _captioner(model: CaptionerConfig, config: Config, lengths: Lengths, fused: bool) -> float:
+def _kept_by_captioner(
+    model: CaptionerConfig, config: Config, lengths: TextLengths, fused: bool
+) -> float:
     assert isinstance(config, CaptionConfig)
     encoder, decoder = model.encoder, model.decoder
-    images = 1.0 / (lengths.target * _captions(config.data))
+    images = 1.0 / (lengths.target * config.data.captions_per_picture)
     cells = encoder.grid[0] * encoder.grid[1]
     seen = float(cells * (encoder.width + 2 * decoder.dim))
     if isinstance(encoder, CnnConfig):
         side = encoder.size // encoder.patch
-        seen += _convolutions(encoder.channels, encoder.blocks, encoder.dropout, side, side)
+        seen += _kept_by_convolutions(encoder.channels, encoder.blocks, encoder.dropout, side, side)
     reader = model.reader.stack(decoder.dim) if model.reader.layers else None
     stacks = []
     if reader is not None:
-        read = _stack(reader, model.reader.layers, cells, fused, causal=False)
+        read = _kept_by_blocks(reader, model.reader.layers, cells, fused, causal=False)
         stacks.append((images * cells, reader, read))
     keys = cells if model.memory == "grid" else 1
     if isinstance(decoder, RnnDecoderConfig):
         recurrent = decoder.recurrent(looks=model.memory == "grid")
-        kept = _kept(config, *stacks) if stacks else 0.0
-        return images * seen + kept + _writer(recurrent, keys)
+        kept = _kept_by_stacks(config, *stacks) if stacks else 0.0
+        return images * seen + kept + _kept_by_rnn_decoder(recurrent, keys)
     memory = float(keys), images * keys
     layers, length = decoder.layers, lengths.target
-    blocks = _stack(decoder, layers, length, fused, causal=True, memory=memory)
-    return images * seen + _embedded(decoder) + _kept(config, *stacks, (1.0, decoder, blocks))
+    blocks = _kept_by_blocks(decoder, layers, length, fused, causal=True, memory=memory)
+    return (
+        images * seen
+        + _kept_by_embedding(decoder)
+        + _kept_by_stacks(config, *stacks, (1.0, decoder, blocks))
+    )
 
 
-def _captions(data: CaptionDataConfig) -> int:
-    return data.captions_per_picture
-
-
-def _convolutions(
+def _kept_by_convolutions(
     channels: tuple[int, ...], blocks: int, dropout: float, rows: int, columns: int
 ) -> float:
-    """The convolutions of one image, of which the first stage has these rows and columns."""
+    """The convolutions of one image."""
     kept = rows * columns * (channels[0] + 3.0)
     for number, width in enumerate(channels):
         if number:
@@ -241,9 +243,11 @@ def _convolutions(
 
 
 @_kept_by.register
-def _image(model: ImageClassifierConfig, _: Config, __: Lengths, fused: bool) -> float:
+def _kept_by_image_classifier(
+    model: ImageClassifierConfig, _: Config, __: TextLengths, fused: bool
+) -> float:
     rows, columns = -(-model.height // model.patch), -(-model.width // model.patch)
-    kept = _convolutions(model.channels, model.blocks, model.dropout, rows, columns)
+    kept = _kept_by_convolutions(model.channels, model.blocks, model.dropout, rows, columns)
     for stage, width in enumerate(model.channels, 1):
         cells = rows * columns
         if stage in model.attention_after:

@@ -1,4 +1,4 @@
-"""What to change in a plan: warnings by rules, each with the number that would do."""
+"""Warnings about a plan, each with the number that would do."""
 
 from dataclasses import dataclass
 from typing import get_args
@@ -36,43 +36,37 @@ class Warned:
 
 @dataclass(frozen=True)
 class _Case:
-    """What a rule may ask."""
-
     config: Config
     model: ModelNumbers
     cluster: Cluster
-    found: Plan
+    plan: Plan
 
 
-def warnings_of(config: Config, model: ModelNumbers, cluster: Cluster, found: Plan) -> list[Warned]:
+def warnings_of(config: Config, model: ModelNumbers, cluster: Cluster, plan: Plan) -> list[Warned]:
     """The rules that a plan breaks, the most serious first."""
-    case = _Case(config, model, cluster, found)
-    rules = (_memory, _processes, _bfloat16, _micro_batches, _waiting, _starting)
-    texts = [(rule, rule(case)) for rule in rules]
-    return [Warned(rule.__name__.strip("_"), text) for rule, text in texts if text]
+    case = _Case(config, model, cluster, plan)
+    return [Warned(name, text) for name, rule in RULES.items() if (text := rule(case))]
 
 
-def _memory(case: _Case) -> str:
-    """What does not fit, and what would."""
-    needed, capacity = case.found.memory.total, case.found.capacity
+def _memory_warning(case: _Case) -> str:
+    needed, capacity = case.plan.memory.total, case.plan.capacity
     if needed <= capacity:
         return ""
     text = f"a card needs {needed / 1e9:.1f} GB and has {capacity / 1e9:.1f}: "
-    if case.found.fits >= 1:
+    if case.plan.fits >= 1:
         return text + (
-            f"--set training.tokens_per_micro_batch={int(case.found.fits)} or less (now "
-            f"{case.found.micro_batch:,.0f} {case.model.unit}) fits"
+            f"--set training.tokens_per_micro_batch={int(case.plan.fits)} or less (now "
+            f"{case.plan.micro_batch:,.0f} {case.model.unit}) fits"
         )
-    fixed = needed - case.found.memory.activations
+    fixed = needed - case.plan.memory.activations
     factor = fixed / capacity
     return text + (
         f"weights, gradients and optimizer alone take {fixed / 1e9:.1f} GB; more cards share them, "
-        f"or the model has to be {factor:.1f} times as small (case.model.dim by {factor**0.5:.1f})"
+        f"or the model has to be {factor:.1f} times as small (model.dim by {factor**0.5:.1f})"
     )
 
 
-def _processes(case: _Case) -> str:
-    """The number of processes that share an update."""
+def _processes_warning(case: _Case) -> str:
     most = max(get_args(TrainingConfig.model_fields["shares"].annotation))
     count = case.cluster.nodes if on_processors(case.cluster) else case.cluster.count
     if count & (count - 1):
@@ -83,8 +77,7 @@ def _processes(case: _Case) -> str:
     return ""
 
 
-def _bfloat16(case: _Case) -> str:
-    """A card that computes in float32 alone."""
+def _bfloat16_warning(case: _Case) -> str:
     if case.cluster.card.bf16 is not None or case.config.training.precision == "fp32":
         return ""
     return (
@@ -93,33 +86,33 @@ def _bfloat16(case: _Case) -> str:
     )
 
 
-def _micro_batches(case: _Case) -> str:
-    """Micro-batches that are too few for all cards, or do not divide among them."""
+def _micro_batches_warning(case: _Case) -> str:
+    """Fewer micro-batches than cards."""
     training = case.config.training
-    if training.tokens_per_micro_batch <= case.found.targets:
+    if training.tokens_per_micro_batch <= case.plan.targets:
         return ""
     return (
         f"an update has fewer micro-batches than cards: --set "
-        f"training.tokens_per_micro_batch={max(1, int(case.found.targets))} or less, "
+        f"training.tokens_per_micro_batch={max(1, int(case.plan.targets))} or less, "
         f"or a larger training.tokens_per_batch"
     )
 
 
-def _waiting(case: _Case) -> str:
+def _waiting_warning(case: _Case) -> str:
     """Cards that wait for the network more than a tenth of the time."""
-    if case.found.busy >= BUSY:
+    if case.plan.busy >= BUSY:
         return ""
     batch = case.config.training.tokens_per_batch
-    enough = rounded_up(case.found.enough * case.found.cards)
-    cards = max(1, int(batch / case.found.enough))
+    enough = rounded_up(case.plan.enough * case.plan.cards)
+    cards = max(1, int(batch / case.plan.enough))
     lower = 1 << (cards.bit_length() - 1)
-    targets = f"{case.found.targets:,.0f} {case.model.unit} a card and update"
+    targets = f"{case.plan.targets:,.0f} {case.model.unit} a card and update"
     text = (
-        f"{case.found.busy:.0%} of the time is computing: {targets}. "
-        f"90% take about {rounded_up(case.found.enough):,}: "
+        f"{case.plan.busy:.0%} of the time is computing: {targets}. "
+        f"90% take about {rounded_up(case.plan.enough):,}: "
         f"--set training.tokens_per_batch={enough}"
     )
-    if lower < case.found.cards:
+    if lower < case.plan.cards:
         text += f", or at most {lower} card{'s' * (lower > 1)}"
     if case.model.unit == "tokens" and enough > LARGE_BATCH:
         text += (
@@ -129,7 +122,7 @@ def _waiting(case: _Case) -> str:
     return text
 
 
-def _starting(case: _Case) -> str:
+def _starting_warning(case: _Case) -> str:
     """A card that computes faster than Python starts its kernels."""
     if on_processors(case.cluster):
         return ""
@@ -138,23 +131,33 @@ def _starting(case: _Case) -> str:
         for name in ("layers", "encoder_layers", "decoder_layers")
         if name in type(case.config.model).model_fields
     )
-    computed = case.found.computing * case.found.micro_batch / case.found.targets
+    computed = case.plan.computing * case.plan.micro_batch / case.plan.targets
     experts = getattr(case.config.model, "experts", None) or 0
     started = depth * (LAYER_SECONDS + experts * EXPERT_SECONDS)
     if computed >= started:
         return ""
-    larger = rounded_up(case.found.micro_batch * started / computed)
+    larger = rounded_up(case.plan.micro_batch * started / computed)
     do = "fewer cards, or a larger training.tokens_per_batch, would keep the card busy"
-    if larger <= case.found.targets:
+    if larger <= case.plan.targets:
         do = f"--set training.tokens_per_micro_batch={larger} would keep the card busy"
     return (
-        f"a micro-batch of {case.found.micro_batch:,.0f} {case.model.unit} is computed in "
+        f"a micro-batch of {case.plan.micro_batch:,.0f} {case.model.unit} is computed in "
         f"{1e3 * computed:.1f} ms, and starting its kernels from Python takes about "
         f"{1e3 * started:.0f} ms: an update takes longer than planned; {do}"
     )
 
 
+RULES = {
+    "memory": _memory_warning,
+    "processes": _processes_warning,
+    "bfloat16": _bfloat16_warning,
+    "micro_batches": _micro_batches_warning,
+    "waiting": _waiting_warning,
+    "starting": _starting_warning,
+}
+
+
 def rounded_up(number: float) -> int:
-    """With two digits that count: 7,812 becomes 7,900."""
+    """To two significant digits: 7,812 becomes 7,900."""
     unit = 10 ** max(0, len(str(int(number))) - 2)
     return int(-(-number // unit) * unit)

@@ -1,15 +1,14 @@
-"""What a block of a Transformer multiplies: FLOP of its forward pass, part by part.
+"""FLOP of a Transformer block's products in the forward pass, part by part.
 
-A window leaves out the keys beyond it where the kernels do: they get its size as long as the
-scores are products, and nothing is added to them or dropped from them (`attention/fused.py`). All
-other paths compute all scores, and mask them.
+Keys beyond a window are skipped where the kernels can: the scores are products, and nothing is
+added to them or dropped from them (`attention/fused.py`). All other paths compute and mask all.
 """
 
 from jumok.config.stack import StackConfig
 from jumok.models.tensors import HEADS
 from jumok.specs import matrices
 
-LANES = 16
+HEAD_MULTIPLE = 16
 """With a sink the kernels get heads of a multiple of this width (`kernels/native.py`)."""
 
 
@@ -33,14 +32,14 @@ def multiplied(config: StackConfig, *, cross: bool = False) -> bool:
     """Whether the scores are products of vectors, of which a softmax is taken.
 
     Args:
-        cross: in attention to a Memory, which is that of usual heads in every model.
+        cross: of attention to a Memory, which has usual heads in every model.
     """
     plain = config.specs.score.product and config.score_cap is None
     return plain and (cross or config.specs.attention.softmax)
 
 
 def fuses(config: StackConfig, *, cross: bool = False) -> bool:
-    """Whether a kernel of GPUs computes the weights again, instead of keeping them.
+    """Whether a GPU kernel recomputes the weights instead of keeping them.
 
     None does if weights are dropped, nor if heads share keys and have values of another width.
     """
@@ -51,51 +50,45 @@ def fuses(config: StackConfig, *, cross: bool = False) -> bool:
     return multiplied(config, cross=cross) and not (unequal or config.attention_dropout)
 
 
-def self_attention(config: StackConfig, keys: float) -> float:
-    """FLOP of one attention, for each of its queries.
-
-    Args:
-        keys: that each query is multiplied with.
-    """
+def self_attention_flop(config: StackConfig, keys: float) -> float:
+    """FLOP for each query, which is multiplied with `keys` keys."""
     specs, sizes = config.specs, config.sizes
     compared = sizes.head_dim * specs.score.product
     if config.sinks and multiplied(config):
-        compared, keys = sizes.head_dim + LANES - sizes.head_dim % LANES, keys + 1.0
+        compared, keys = sizes.head_dim + HEAD_MULTIPLE - sizes.head_dim % HEAD_MULTIPLE, keys + 1.0
     attended = 2.0 * keys * config.heads * (compared + specs.attention.values * sizes.value_dim)
-    projected = 2.0 * (matrices(specs.attention.tensors(sizes)) + _gates(config))
-    return projected + _score(config, 1.0) + attended
+    projected = 2.0 * (matrices(specs.attention.tensors(sizes)) + _gate_weights(config))
+    return projected + _score_flop(config, 1.0) + attended
 
 
-def cross_attention(config: StackConfig, keys: float, states: float) -> float:
-    """FLOP of one attention to a Memory, for each of its queries.
+def cross_attention_flop(config: StackConfig, keys: float, states: float) -> float:
+    """FLOP of attention to a Memory, for each query, which is multiplied with `keys` keys.
 
     Args:
-        keys: that each query is multiplied with.
-        states: of the Memory, for each query: keys and values are computed for them.
+        states: of the Memory, for each query: their keys and values are computed.
     """
     sizes, weights = config.sizes, HEADS.tensors(config.sizes)
     of_states = matrices(weights, "key") + matrices(weights, "value")
-    of_queries = matrices(weights) - of_states + _gates(config)
+    of_queries = matrices(weights) - of_states + _gate_weights(config)
     projected = 2.0 * (of_queries + states * of_states)
     compared = sizes.head_dim * config.specs.score.product
     attended = 2.0 * keys * config.heads * (compared + sizes.value_dim)
-    return projected + _score(config, states) + attended
+    return projected + _score_flop(config, states) + attended
 
 
-def _gates(config: StackConfig) -> int:
-    """The weights of the gates on the heads' outputs."""
+def _gate_weights(config: StackConfig) -> int:
     return sum(matrices(gate.tensors(config.sizes)) for gate in config.specs.output_processes)
 
 
-def _score(config: StackConfig, states: float) -> float:
-    """FLOP of the score's own matrices, for each query; `states` as in `cross_attention`."""
+def _score_flop(config: StackConfig, states: float) -> float:
+    """FLOP of the score's own matrices, for each query; `states` as in `cross_attention_flop`."""
     layers, sizes = config.specs.score.layers, config.sizes
     vectors = sizes.heads * ("query" in layers) + states * sizes.kv_heads * ("key" in layers)
     return 2.0 * vectors * sizes.head_dim**2
 
 
-def feedforward(config: StackConfig) -> float:
-    """FLOP of the feed-forward layer for each position: of the router, and the experts it uses."""
+def feedforward_flop(config: StackConfig) -> float:
+    """FLOP for each position: of the router, and of the experts it uses."""
     one = config.specs.feedforward.tensors(config.dim, config.feedforward, config.bias)
     if config.experts is None:
         return 2.0 * matrices(one)

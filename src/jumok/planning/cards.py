@@ -1,4 +1,4 @@
-"""What the data sheets of graphics cards say, and which share of it training reaches."""
+"""Graphics cards by their data sheets, and the share of the peak that training reaches."""
 
 import difflib
 from dataclasses import dataclass, replace
@@ -105,7 +105,7 @@ def card_named(name: str, memory: float | None = None) -> Accelerator:
     """The card of this name.
 
     Args:
-        memory: bytes, of a card with another memory; None: as in the table.
+        memory: bytes, of a card with another memory.
 
     Raises:
         ConfigError: there is none; the text names the nearest.

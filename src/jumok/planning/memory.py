@@ -1,4 +1,4 @@
-"""The memory of one card in training, part by part."""
+"""The memory of one card in training, part by part, in bytes."""
 
 from dataclasses import dataclass
 
@@ -6,7 +6,7 @@ from jumok.config import Config, TrainingConfig
 from jumok.config.stack import WriterConfig
 from jumok.kernels.card.sizes import logit_rows
 from jumok.planning.activations import kept_numbers
-from jumok.planning.products import Lengths, readings_of
+from jumok.planning.products import TextLengths, readings_of
 
 FRAMEWORK = 1e9
 """Bytes of the driver's context and of libraries on a card; an assumption."""
@@ -15,15 +15,13 @@ USABLE = 0.95
 
 
 @dataclass(frozen=True)
-class State:
+class CardState:
     """Bytes that one card holds between updates.
 
     Attributes:
         weights: those of the products.
         gradients: of the products, and their sum in float32.
         master: the weights in float32.
-        moments: of the optimizer.
-        average: averaged weights.
     """
 
     weights: float
@@ -34,7 +32,6 @@ class State:
 
     @property
     def total(self) -> float:
-        """All of them."""
         return self.weights + self.gradients + self.master + self.moments + self.average
 
 
@@ -44,13 +41,13 @@ class CardMemory:
 
     Attributes:
         state: between updates.
-        activations: of one micro-batch, which the backward pass reads.
+        activations: of one micro-batch.
         loss: the logits of some targets, and the gradient of the output's weights.
-        framework: what the driver and the libraries take.
+        framework: of the driver and the libraries.
         target: bytes of activations for each target of a micro-batch.
     """
 
-    state: State
+    state: CardState
     activations: float
     loss: float
     framework: float
@@ -58,18 +55,15 @@ class CardMemory:
 
     @property
     def total(self) -> float:
-        """All of them."""
         return self.state.total + self.activations + self.loss + self.framework
 
 
 @dataclass(frozen=True)
-class Numbers:
-    """What a model has of each.
-
-    Attributes:
-        parameters: all.
-        turned: the parameters that Muon updates: the matrices inside the model.
-        logits: the vocabulary, and the width of what it is predicted from.
+class ModelCounts:
+    """Attributes:
+    parameters: all.
+    turned: the parameters that Muon updates: the matrices inside the model.
+    logits: the vocabulary, and the width of what it is predicted from.
     """
 
     parameters: int
@@ -78,8 +72,8 @@ class Numbers:
 
 
 def state_of(
-    training: TrainingConfig, numbers: Numbers, size: int, slices: int, shares: int
-) -> State:
+    training: TrainingConfig, numbers: ModelCounts, size: int, slices: int, shares: int
+) -> CardState:
     """The state of one card.
 
     Args:
@@ -91,7 +85,7 @@ def state_of(
     turned = numbers.turned / slices if training.optimizer == "muon" else 0.0
     average = training.average
     averages = {"ema": 1, "last": average.last, "none": 0}[average.kind]
-    return State(
+    return CardState(
         weights=size * numbers.parameters,
         gradients=shares * size * numbers.parameters + 4 * own,
         master=4 * own,
@@ -102,9 +96,9 @@ def state_of(
 
 def memory_of(
     config: Config,
-    numbers: Numbers,
-    lengths: Lengths,
-    state: State,
+    numbers: ModelCounts,
+    lengths: TextLengths,
+    state: CardState,
     *,
     size: int,
     micro_batch: float,
@@ -118,7 +112,6 @@ def memory_of(
         size: bytes of a number in products.
         micro_batch: its targets.
         at_once: micro-batches computed at the same time, by threads.
-        on_cpu: whether the card is processors.
     """
     doubled = readings_of(config.training)
     target = doubled * size * kept_numbers(config, lengths)
@@ -135,7 +128,7 @@ def _of_a_logit(config: Config, size: int, compared: bool) -> int:
     """Bytes of a logit, its probability in float32 and its gradient.
 
     Args:
-        compared: whether two readings of each target are, by torch; the C kernels need no copies.
+        compared: whether torch compares two readings of each target; the C kernels need no copies.
     """
     model = getattr(config.model, "decoder", config.model)
     capped = isinstance(model, WriterConfig) and model.logit_cap is not None

@@ -5,6 +5,7 @@
 Nothing overlaps in this formula, so it is rather too slow than too fast.
 """
 
+import math
 from dataclasses import dataclass
 
 from jumok.config import Config
@@ -19,9 +20,9 @@ from jumok.config.families import (
 )
 from jumok.errors import ConfigError
 from jumok.planning.cards import Accelerator
-from jumok.planning.memory import FRAMEWORK, USABLE, CardMemory, Numbers, memory_of, state_of
+from jumok.planning.memory import FRAMEWORK, USABLE, CardMemory, ModelCounts, memory_of, state_of
 from jumok.planning.network import Cluster, Sending, exchange
-from jumok.planning.products import Lengths, Part, parts_of, readings_of
+from jumok.planning.products import ModelPart, TextLengths, model_parts, readings_of
 
 USUAL_LENGTH = 25
 """Tokens of a sentence, if nothing is known: about the mean of news."""
@@ -40,13 +41,12 @@ class Assumptions:
 
     Attributes:
         share: of the peak that training reaches.
-        lengths: of sentences.
         vocabulary: of the tokenizer.
         price: of a card and hour; None: no cost is computed.
     """
 
     share: float
-    lengths: Lengths
+    lengths: TextLengths
     vocabulary: int
     price: float | None = None
 
@@ -56,14 +56,13 @@ class ModelNumbers:
     """A model by arithmetic.
 
     Attributes:
-        parameters: numbers in its matrices; biases and norms are left out.
-        parts: with FLOP for one target.
-        flop: forward and backward, for one target, all parts.
+        parameters: in its matrices; biases and norms are left out.
+        flop: forward and backward, for one target.
         unit: the name of a target: "tokens", "images".
     """
 
     parameters: int
-    parts: tuple[Part, ...]
+    parts: tuple[ModelPart, ...]
     flop: float
     unit: str
 
@@ -105,26 +104,26 @@ class Plan:
     fits: float
 
 
-def usual_lengths(config: Config) -> Lengths:
+def usual_lengths(config: Config) -> TextLengths:
     """The lengths of texts that are assumed where nothing is known.
 
     Language models read windows of their context; other texts have USUAL_LENGTH tokens, unless the
     recipe allows fewer.
     """
     if isinstance(config.model, CausalConfig):
-        return Lengths(0.0, float(config.model.max_length))
+        return TextLengths(0.0, float(config.model.max_length))
     if isinstance(config, ImageClassificationConfig):
-        return Lengths(1.0, 1.0)
+        return TextLengths(1.0, 1.0)
     if isinstance(config, CaptionConfig):
-        return Lengths(0.0, float(min(USUAL_CAPTION, config.data.max_tokens)))
+        return TextLengths(0.0, float(min(USUAL_CAPTION, config.data.max_tokens)))
     if isinstance(config, TranslationConfig | MaskedLanguageModelConfig | TextClassificationConfig):
         most = float(min(USUAL_LENGTH, config.data.max_tokens))
-        return Lengths(most, most)
-    return Lengths(float(USUAL_LENGTH), float(USUAL_LENGTH))
+        return TextLengths(most, most)
+    return TextLengths(float(USUAL_LENGTH), float(USUAL_LENGTH))
 
 
 def vocabulary_of(config: Config) -> int:
-    """The size of the vocabulary that the recipe asks for; of characters it is an upper limit."""
+    """The size that the recipe asks for; of characters it is an upper limit."""
     if isinstance(config, LanguageModelConfig) and config.tokenizer.kind == "byte":
         return BYTES_VOCABULARY
     if isinstance(
@@ -139,11 +138,11 @@ def vocabulary_of(config: Config) -> int:
     return 0
 
 
-def numbers_of(config: Config, vocabulary: int, lengths: Lengths) -> ModelNumbers:
+def numbers_of(config: Config, vocabulary: int, lengths: TextLengths) -> ModelNumbers:
     """The model of a recipe.
 
     Raises:
-        ConfigError: its products are not known, or it is trained further.
+        ConfigError: its products are not known, it is trained further, or not in slices.
     """
     if config.start is not None:
         raise ConfigError(
@@ -158,7 +157,7 @@ def numbers_of(config: Config, vocabulary: int, lengths: Lengths) -> ModelNumber
             do="--set training.sharding=slices; a card of N then needs an N-th of the products' "
             "weights and gradients instead of all, and sends them once more in every micro-batch",
         )
-    parts = tuple(parts_of(config, vocabulary, lengths))
+    parts = tuple(model_parts(config, vocabulary, lengths))
     flop = readings_of(config.training) * sum(part.both for part in parts)
     unit = "images" if isinstance(config, ImageClassificationConfig) else "tokens"
     return ModelNumbers(sum(part.weights for part in parts), parts, flop, unit)
@@ -174,7 +173,7 @@ def plan(config: Config, cluster: Cluster, assumed: Assumptions) -> Plan:
     training, card = config.training, cluster.card
     size = bytes_of(config, card)
     rate = assumed.share * card.peak("fp32" if size == 4 else "bf16")
-    processes = _processes(cluster)
+    processes = _processes_of(cluster)
     targets = training.tokens_per_batch / cluster.count
     computing = targets * model.flop / rate
     bandwidth = card.bandwidth * cluster.count / processes.count
@@ -182,11 +181,10 @@ def plan(config: Config, cluster: Cluster, assumed: Assumptions) -> Plan:
     shares = _shares(config, cluster, processes)
     sent = exchange(model.parameters, size, shares, processes)
     update = computing + optimizer + sent.seconds
-    limits = [float(training.step_limit)] if training.step_limit is not None else []
-    if training.minutes is not None:
-        limits.append(60.0 * training.minutes / update)
-    steps = min(limits)
-    memory, micro_batch = _memory(config, model, cluster, processes, assumed)
+    by_steps = math.inf if training.step_limit is None else float(training.step_limit)
+    by_minutes = math.inf if training.minutes is None else 60.0 * training.minutes / update
+    steps = min(by_steps, by_minutes)
+    memory, micro_batch = _memory_of_process(config, model, cluster, processes, assumed)
     capacity = USABLE * card.memory * (cluster.count / processes.count)
     room = capacity - (memory.total - memory.activations)
     hours = steps * update / 3600.0
@@ -220,8 +218,8 @@ def on_processors(cluster: Cluster) -> bool:
     return cluster.card.name == "cpu"
 
 
-def _processes(cluster: Cluster) -> Cluster:
-    """The processes of a run: one for each card, or for all cores of a machine."""
+def _processes_of(cluster: Cluster) -> Cluster:
+    """One process for each card, or for all cores of a machine."""
     if not on_processors(cluster):
         return cluster
     network = cluster.network or cluster.card.network * cluster.each
@@ -236,7 +234,7 @@ def _shares(config: Config, cluster: Cluster, processes: Cluster) -> int:
     return max(1, training.processor_shares // processes.count)
 
 
-def _memory(
+def _memory_of_process(
     config: Config,
     model: ModelNumbers,
     cluster: Cluster,
@@ -258,7 +256,7 @@ def _memory(
     if logits is not None and assumed.vocabulary:
         width = round(logits.forward / (2.0 * assumed.vocabulary))
     turned = model.parameters - (logits.weights if logits is not None else 0)
-    numbers = Numbers(model.parameters, turned, (assumed.vocabulary, width))
+    numbers = ModelCounts(model.parameters, turned, (assumed.vocabulary, width))
     memory = memory_of(
         config,
         numbers,

@@ -2,8 +2,8 @@
 
 A product of an (m k) and a (k n) matrix takes 2 m k n FLOP. The backward pass takes twice those of
 the forward pass: one product for the gradient of each factor. Sums, norms, activations and
-softmaxes are not counted. Scores that a mask hides are: a row of T tokens has T^2 of them, but for
-those beyond a window. What blocks multiply is in `blocks.py`.
+softmaxes are not counted. Masked scores are, but for those beyond a window: T^2 in a row of T
+tokens.
 
 Source: Chowdhery et al. 2022 (PaLM), appendix B, has the same definition for decoders.
 """
@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import singledispatch
 
 from jumok.config import Config
-from jumok.config.captioner import CaptionDataConfig, CaptionerConfig, CnnConfig, RnnDecoderConfig
+from jumok.config.captioner import CaptionerConfig, CnnConfig, RnnDecoderConfig
 from jumok.config.causal import CausalConfig
 from jumok.config.families import CaptionConfig, MaskedLanguageModelConfig
 from jumok.config.masked import EncoderConfig, MaskedConfig, TextClassifierConfig
@@ -33,14 +33,12 @@ LABELS = 10
 
 
 @dataclass(frozen=True)
-class Part:
+class ModelPart:
     """A part of a model.
 
     Attributes:
-        name: in words.
         weights: the numbers in its matrices; biases and the gains of norms are left out.
-        forward: FLOP of its products for one target, forward.
-        backward: FLOP of their gradients.
+        forward, backward: FLOP of its products and of their gradients, for one target.
         again: FLOP of the products that are computed a second time, for the backward pass.
     """
 
@@ -52,12 +50,11 @@ class Part:
 
     @property
     def both(self) -> float:
-        """FLOP forward and backward."""
         return self.forward + self.backward + self.again
 
 
 @dataclass(frozen=True)
-class Lengths:
+class TextLengths:
     """The mean numbers of tokens, END included, of a text and of its source.
 
     A classifier and a masked language model read `target` tokens; images count as one.
@@ -68,11 +65,10 @@ class Lengths:
 
     @property
     def ratio(self) -> float:
-        """Source tokens for each target token."""
         return self.source / self.target
 
 
-def parts_of(config: Config, vocabulary: int, lengths: Lengths) -> list[Part]:
+def model_parts(config: Config, vocabulary: int, lengths: TextLengths) -> list[ModelPart]:
     """The parts of a recipe's model with their products for one target.
 
     A target is what `training.tokens_per_batch` counts: a target token, of a masked language model
@@ -82,8 +78,8 @@ def parts_of(config: Config, vocabulary: int, lengths: Lengths) -> list[Part]:
         ConfigError: the kind of model or one of its parts is a plugin's, its sizes are in another
             model, or it has no blocks that could be computed again.
     """
-    if type(config.model) not in _counted.registry:
-        known = [kind for kind in _counted.registry if issubclass(kind, ModelSection)]
+    if type(config.model) not in _parts_by_section.registry:
+        known = [kind for kind in _parts_by_section.registry if issubclass(kind, ModelSection)]
         raise ConfigError(
             "the products of this kind of model are not known.",
             expected=", ".join(str(kind.model_fields["kind"].default) for kind in known),
@@ -96,7 +92,7 @@ def parts_of(config: Config, vocabulary: int, lengths: Lengths) -> list[Part]:
             do="plan the recipe with its sizes: model.dim, model.layers, ...",
         )
     _check_parts(config.model)
-    parts = _counted(config.model, config, vocabulary, lengths)
+    parts = _parts_by_section(config.model, config, vocabulary, lengths)
     if not config.training.recompute:
         return [replace(part, again=0.0) for part in parts]
     if not any(part.again for part in parts):
@@ -109,17 +105,14 @@ def parts_of(config: Config, vocabulary: int, lengths: Lengths) -> list[Part]:
 
 
 @singledispatch
-def _counted(model: object, config: Config, vocabulary: int, lengths: Lengths) -> list[Part]:
-    """The parts of a model, by the class of its section."""
+def _parts_by_section(
+    model: object, config: Config, vocabulary: int, lengths: TextLengths
+) -> list[ModelPart]:
     raise NotImplementedError
 
 
 def _check_parts(model: ModelSection) -> None:
-    """Checks that every part of the model has a record, which a plugin's may not have.
-
-    Raises:
-        ConfigError: its products are not known.
-    """
+    """Raises a ConfigError if a part has no record, as a plugin's may not."""
     for key, name, spec in model.parts():
         if spec is None:
             raise ConfigError(
@@ -136,28 +129,22 @@ def readings_of(training: TrainingConfig) -> int:
     return 2 if doubled else 1
 
 
-def _part(name: str, weights: int, forward: float) -> Part:
-    return Part(name, weights, forward, 2.0 * forward)
+def _plain_part(name: str, weights: int, forward: float) -> ModelPart:
+    return ModelPart(name, weights, forward, 2.0 * forward)
 
 
-def _block_part(name: str, weights: int, forward: float) -> Part:
+def _block_part(name: str, weights: int, forward: float) -> ModelPart:
     """A part of blocks, which are computed again if the recipe says so."""
-    return Part(name, weights, forward, 2.0 * forward, forward)
+    return ModelPart(name, weights, forward, 2.0 * forward, forward)
 
 
-def _stack(
+def _stack_parts(
     name: str, config: StackConfig, layers: int, length: float, positions: float, *, causal: bool
-) -> list[Part]:
-    """Blocks of self-attention.
-
-    Args:
-        length: of the text, in tokens.
-        positions: of the stack for each target.
-        causal: whether a token sees only those before it.
-    """
+) -> list[ModelPart]:
+    """Blocks of self-attention over texts of `length` tokens, with `positions` for each target."""
     keys = blocks.keys_seen(config, layers, length, causal=causal)
-    attention = positions * sum(blocks.self_attention(config, seen) for seen in keys)
-    inner = layers * positions * blocks.feedforward(config)
+    attention = positions * sum(blocks.self_attention_flop(config, seen) for seen in keys)
+    inner = layers * positions * blocks.feedforward_flop(config)
     weights = [matrices(part(config)) for part in (tensors.self_attention, tensors.feedforward)]
     return [
         _block_part(f"{name}: attention", layers * weights[0], attention),
@@ -165,127 +152,135 @@ def _stack(
     ]
 
 
-def _cross(config: StackConfig, layers: int, keys: float, positions: float) -> Part:
+def _cross_part(config: StackConfig, layers: int, keys: float, positions: float) -> ModelPart:
     """Attention of a decoder to the Memory, which has `positions` for each target."""
-    forward = layers * blocks.cross_attention(config, keys, positions)
+    forward = layers * blocks.cross_attention_flop(config, keys, positions)
     weights = layers * matrices(tensors.cross_attention(config))
     return _block_part("decoder: cross-attention", weights, forward)
 
 
-def _logits(vocabulary: int, width: int, tables: int, share: float = 1.0) -> Part:
+def _logits(vocabulary: int, width: int, tables: int, share: float = 1.0) -> ModelPart:
     """The tables of embeddings, of which the last one is a product."""
     weights = tables * vocabulary * width
-    return _part("embeddings and logits", weights, share * 2.0 * vocabulary * width)
+    return _plain_part("embeddings and logits", weights, share * 2.0 * vocabulary * width)
 
 
-def _learned(config: StackConfig) -> list[Part]:
-    """Position vectors, if they are learned."""
+def _learned(config: StackConfig) -> list[ModelPart]:
     parts = []
     if config.positions == "learned":
-        parts.append(Part("positions", config.max_length * config.dim, 0.0, 0.0))
+        parts.append(ModelPart("positions", config.max_length * config.dim, 0.0, 0.0))
     if config.positions_join == "concatenate":
-        parts.append(_part("positions", 2 * config.dim**2, 4.0 * config.dim**2))
+        parts.append(_plain_part("positions", 2 * config.dim**2, 4.0 * config.dim**2))
     return parts
 
 
-@_counted.register
-def _transformer(
-    model: TransformerConfig, _: Config, vocabulary: int, lengths: Lengths
-) -> list[Part]:
+@_parts_by_section.register
+def _transformer_parts(
+    model: TransformerConfig, _: Config, vocabulary: int, lengths: TextLengths
+) -> list[ModelPart]:
     source, target, ratio = lengths.source, lengths.target, lengths.ratio
     return [
-        *_stack("encoder", model, model.encoder_layers, source, ratio, causal=False),
-        *_stack("decoder", model, model.decoder_layers, target, 1.0, causal=True),
-        _cross(model, model.decoder_layers, source, ratio),
+        *_stack_parts("encoder", model, model.encoder_layers, source, ratio, causal=False),
+        *_stack_parts("decoder", model, model.decoder_layers, target, 1.0, causal=True),
+        _cross_part(model, model.decoder_layers, source, ratio),
         _logits(vocabulary, model.dim, TABLES[model.tied]),
         *2 * _learned(model),
     ]
 
 
-@_counted.register
-def _causal(model: CausalConfig, _: Config, vocabulary: int, lengths: Lengths) -> list[Part]:
-    blocks = _stack("blocks", model, model.layers, lengths.target, 1.0, causal=True)
+@_parts_by_section.register
+def _causal_parts(
+    model: CausalConfig, _: Config, vocabulary: int, lengths: TextLengths
+) -> list[ModelPart]:
+    blocks = _stack_parts("blocks", model, model.layers, lengths.target, 1.0, causal=True)
     return [*blocks, _logits(vocabulary, model.dim, 1 if model.tied else 2), *_learned(model)]
 
 
-@_counted.register
-def _masked(model: MaskedConfig, config: Config, vocabulary: int, lengths: Lengths) -> list[Part]:
+@_parts_by_section.register
+def _masked_parts(
+    model: MaskedConfig, config: Config, vocabulary: int, lengths: TextLengths
+) -> list[ModelPart]:
     assert isinstance(config, MaskedLanguageModelConfig)
     share = config.masking.share
-    head = _part("prediction head", model.dim**2, share * 2.0 * model.dim**2)
+    head = _plain_part("prediction head", model.dim**2, share * 2.0 * model.dim**2)
     return [
-        *_encoder(model, lengths),
+        *_encoder_parts(model, lengths),
         head,
         _logits(vocabulary + 1, model.dim, 1, share),  # the mask is a token
         *_learned(model),
     ]
 
 
-@_counted.register
-def _texts(model: TextClassifierConfig, _: Config, vocabulary: int, lengths: Lengths) -> list[Part]:
+@_parts_by_section.register
+def _text_classifier_parts(
+    model: TextClassifierConfig, _: Config, vocabulary: int, lengths: TextLengths
+) -> list[ModelPart]:
     labels = LABELS * model.dim
     return [
-        *_encoder(model, lengths),
-        _part("labels", labels, 2.0 * labels / lengths.target),
-        Part("embeddings", (vocabulary + 1) * model.dim, 0.0, 0.0),  # the mask is a token
+        *_encoder_parts(model, lengths),
+        _plain_part("labels", labels, 2.0 * labels / lengths.target),
+        ModelPart("embeddings", (vocabulary + 1) * model.dim, 0.0, 0.0),  # the mask is a token
         *_learned(model),
     ]
 
 
-def _encoder(model: EncoderConfig, lengths: Lengths) -> list[Part]:
-    return _stack("blocks", model, model.layers, lengths.target, 1.0, causal=False)
+def _encoder_parts(model: EncoderConfig, lengths: TextLengths) -> list[ModelPart]:
+    return _stack_parts("blocks", model, model.layers, lengths.target, 1.0, causal=False)
 
 
-@_counted.register
-def _recurrent(model: RecurrentConfig, _: Config, vocabulary: int, lengths: Lengths) -> list[Part]:
+@_parts_by_section.register
+def _recurrent_parts(
+    model: RecurrentConfig, _: Config, vocabulary: int, lengths: TextLengths
+) -> list[ModelPart]:
     encoder, ratio = matrices(tensors.readers(model)), lengths.ratio
     return [
-        _part("encoder: cells", encoder, ratio * 2.0 * encoder),
-        *_writer(model, lengths.source, lengths.target, ratio),
+        _plain_part("encoder: cells", encoder, ratio * 2.0 * encoder),
+        *_rnn_decoder_parts(model, lengths.source, lengths.target, ratio),
         _logits(vocabulary, model.embedding, TABLES[model.tied]),
     ]
 
 
-def _writer(model: RecurrentConfig, source: float, target: float, ratio: float) -> list[Part]:
-    """The cells of an RNN decoder, its attention and its readout."""
+def _rnn_decoder_parts(
+    model: RecurrentConfig, source: float, target: float, ratio: float
+) -> list[ModelPart]:
     names = "cells", "first", "readout", "attention.score.query", "attention.score.key"
     shapes = tensors.writer(model)
     cells, first, readout, queries, keys = (matrices(shapes, f"decoder.{each}") for each in names)
     parts = [
-        _part("decoder: cells", cells + first, 2.0 * (cells + first / target)),
-        _part("decoder: readout", readout, 2.0 * readout),
+        _plain_part("decoder: cells", cells + first, 2.0 * (cells + first / target)),
+        _plain_part("decoder: readout", readout, 2.0 * readout),
     ]
     if not model.looks:
         return parts
     # A score that is no product is computed element by element; the sum of values is one.
     products = (1 + model.score.product) * source * model.dim
     forward = 2.0 * (queries + ratio * keys + products)
-    return [*parts, _part("decoder: cross-attention", queries + keys, forward)]
+    return [*parts, _plain_part("decoder: cross-attention", queries + keys, forward)]
 
 
-@_counted.register
-def _captioner(
-    model: CaptionerConfig, config: Config, vocabulary: int, lengths: Lengths
-) -> list[Part]:
+@_parts_by_section.register
+def _captioner_parts(
+    model: CaptionerConfig, config: Config, vocabulary: int, lengths: TextLengths
+) -> list[ModelPart]:
     assert isinstance(config, CaptionConfig)
     encoder, decoder, dim = model.encoder, model.decoder, model.decoder.dim
-    images = 1.0 / (lengths.target * _captions(config.data))
+    images = 1.0 / (lengths.target * config.data.captions_per_picture)
     cells, grid = encoder.grid[0] * encoder.grid[1], model.memory == "grid"
     parts = []
     if isinstance(encoder, CnnConfig):
         side = encoder.size // encoder.patch
-        parts += _convolutions(encoder.channels, encoder.blocks, 3, encoder.patch, side, side)
+        parts += _convolution_parts(encoder.channels, encoder.blocks, 3, encoder.patch, side, side)
     if grid:
         written = encoder.width * dim
-        parts.append(_part("cells to states", written, 2.0 * written * cells))
+        parts.append(_plain_part("cells to states", written, 2.0 * written * cells))
         reader, layers = model.reader.stack(dim), model.reader.layers
-        parts += _stack("cells", reader, layers, cells, cells, causal=False)
+        parts += _stack_parts("cells", reader, layers, cells, cells, causal=False)
     else:
         share = max(1, dim // 4)
         joined = share * cells * 2 * dim + 2 * dim * dim
         squeezed = encoder.width * share
         forward = 2.0 * (squeezed * cells + joined)
-        parts.append(_part("cells to one vector", squeezed + joined, forward))
+        parts.append(_plain_part("cells to one vector", squeezed + joined, forward))
     parts = [
         replace(
             each,
@@ -299,29 +294,24 @@ def _captioner(
     keys = cells if grid else 1
     if isinstance(decoder, RnnDecoderConfig):
         recurrent = decoder.recurrent(looks=grid)
-        written_by = _writer(recurrent, keys, lengths.target, keys / lengths.target)
+        written_by = _rnn_decoder_parts(recurrent, keys, lengths.target, keys / lengths.target)
         return [*parts, *written_by, _logits(vocabulary, decoder.embedding, 1)]
     return [
         *parts,
-        *_stack("decoder", decoder, decoder.layers, lengths.target, 1.0, causal=True),
-        _cross(decoder, decoder.layers, keys, images * keys),
+        *_stack_parts("decoder", decoder, decoder.layers, lengths.target, 1.0, causal=True),
+        _cross_part(decoder, decoder.layers, keys, images * keys),
         _logits(vocabulary, dim, 1),
         *_learned(decoder),
     ]
 
 
-def _captions(data: CaptionDataConfig) -> int:
-    """Captions for which an image is read once: those of a batch."""
-    return data.captions_per_picture
-
-
-def _convolutions(
+def _convolution_parts(
     channels: tuple[int, ...], blocks: int, colours: int, patch: int, rows: int, columns: int
-) -> list[Part]:
+) -> list[ModelPart]:
     """The convolutions over one image, of which the first stage has these rows and columns."""
     stem = colours * (2 * patch + 1) ** 2 * channels[0]
     forward = 2.0 * rows * columns * stem
-    parts = [Part("convolutions: first", stem, forward, forward)]  # pixels need no gradient
+    parts = [ModelPart("convolutions: first", stem, forward, forward)]  # pixels need no gradient
     inner = None
     for number, width in enumerate(channels, 1):
         weights = blocks * 18 * width**2
@@ -329,24 +319,26 @@ def _convolutions(
             rows, columns = -(-rows // 2), -(-columns // 2)
             weights += 9 * inner * width
         parts.append(
-            _part(f"convolutions: stage {number}", weights, 2.0 * rows * columns * weights)
+            _plain_part(f"convolutions: stage {number}", weights, 2.0 * rows * columns * weights)
         )
         inner = width
     return parts
 
 
-@_counted.register
-def _image(model: ImageClassifierConfig, *_: object) -> list[Part]:
+@_parts_by_section.register
+def _image_classifier_parts(model: ImageClassifierConfig, *_: object) -> list[ModelPart]:
     rows, columns = -(-model.height // model.patch), -(-model.width // model.patch)
-    parts = _convolutions(model.channels, model.blocks, model.colours, model.patch, rows, columns)
+    parts = _convolution_parts(
+        model.channels, model.blocks, model.colours, model.patch, rows, columns
+    )
     for stage, width in enumerate(model.channels, 1):
         cells = rows * columns
         if stage in model.attention_after:
             forward = cells * (8.0 * width**2 + 4.0 * cells * width)
-            parts.append(_part(f"attention after stage {stage}", 4 * width**2, forward))
+            parts.append(_plain_part(f"attention after stage {stage}", 4 * width**2, forward))
         if stage in model.mixing_after:
             forward = 8.0 * cells * width**2
-            parts.append(_part(f"mixing after stage {stage}", 4 * width**2, forward))
+            parts.append(_plain_part(f"mixing after stage {stage}", 4 * width**2, forward))
         rows, columns = -(-rows // 2), -(-columns // 2)
     labels = LABELS * model.channels[-1]
-    return [*parts, _part("labels", labels, 2.0 * labels)]
+    return [*parts, _plain_part("labels", labels, 2.0 * labels)]

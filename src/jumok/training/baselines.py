@@ -10,11 +10,10 @@ import numpy.typing as npt
 
 from jumok.bundle.card import Score
 
-LEAST_TEXT_SCORE = (
-    1.0  # BLEU, or percent of correct lines: below it, texts are correct by chance alone
-)
+LEAST_TEXT_SCORE = 1.0
+"""BLEU, or percent of correct lines: below it, texts are correct by chance alone."""
 
-Numbers = npt.NDArray[np.integer]
+Integers = npt.NDArray[np.integer]
 
 
 def of_text(score: Score) -> str | None:
@@ -24,12 +23,8 @@ def of_text(score: Score) -> str | None:
     return f"{score.name} is {score.value:.2f} of 100 on {score.on}"
 
 
-def of_labels(accuracy: float, labels: Sequence[str], truth: Numbers) -> str | None:
-    """For classifiers.
-
-    Args:
-        truth: the number of the right label of each example.
-    """
+def of_labels(accuracy: float, labels: Sequence[str], truth: Integers) -> str | None:
+    """For classifiers; `truth` has the number of the right label of each example."""
     counts = np.bincount(truth, minlength=len(labels))
     always = 100.0 * counts.max() / counts.sum()
     if accuracy > always + 1e-9:
@@ -40,7 +35,7 @@ def of_labels(accuracy: float, labels: Sequence[str], truth: Numbers) -> str | N
     )
 
 
-def of_guesses(accuracy: float, tokens: Numbers) -> str | None:
+def of_guesses(accuracy: float, tokens: Integers) -> str | None:
     """For masked language models; `tokens` are those of the validation texts."""
     always = 100.0 * np.bincount(tokens).max() / len(tokens)
     if accuracy > always:
@@ -51,7 +46,7 @@ def of_guesses(accuracy: float, tokens: Numbers) -> str | None:
     )
 
 
-def of_next_token(loss: float, tokens: Numbers) -> str | None:
+def of_next_token(loss: float, tokens: Integers) -> str | None:
     """For language models, by the loss in nats per token; `tokens` are those to predict."""
     counts = np.bincount(tokens)
     shares = counts[counts > 0] / len(tokens)

@@ -2,10 +2,8 @@
 
 A slice is a safetensors file with what one process has of each tensor; the index is a JSON file
 with the rest of the run's state, the ranges in each slice and its digest. All slices are forced to
-the disk before the first process renames the index, so a checkpoint is complete or not there, even
-after a power cut. The previous one stays as `checkpoint.previous.json`.
-
-Any number of processes can read a checkpoint: each takes the ranges that it owns.
+the disk before the first process renames the index, so a checkpoint is complete or not there. The
+previous one stays as `checkpoint.previous.json`. Any number of processes can read a checkpoint.
 """
 
 import contextlib
@@ -35,9 +33,9 @@ PARTIAL = "checkpoint.partial"
 SLICES = "checkpoint-*-of-*.safetensors"
 UNNAMED = ".tmp??????"  # the temporary file of safetensors
 BEFORE_SLICES = "checkpoint.safetensors", "checkpoint.previous.safetensors"
-FORMAT = 3  # 2 was one file, 3 has slices, and the block of each corpus in the cursor
+CHECKPOINT_FORMAT = 3  # 2 was one file, 3 has slices, and the block of each corpus in the cursor
 
-Wanted = Callable[[str], Sequence[Range] | None]
+WantedRanges = Callable[[str], Sequence[Range] | None]
 """By the name of a tensor the ranges of the row that are wanted; None: the whole tensor."""
 
 
@@ -46,10 +44,9 @@ class Checkpoint:
     """The state of one process, or of the whole run.
 
     Attributes:
-        run: the rest of the state as JSON values, with the fingerprint of its recipe ("recipe")
-            and its "progress".
-        ranges: by name, which elements of a row that all processes share a tensor holds one after
-            another. A tensor that is not named here is the same in all processes.
+        run: the rest of the state as JSON values; "recipe" is its fingerprint, with "progress".
+        ranges: by name, the elements that a tensor holds of a row that all processes share. A
+            tensor that is not named here is the same in all processes.
     """
 
     tensors: Mapping[str, Tensor]
@@ -58,17 +55,13 @@ class Checkpoint:
 
     @property
     def identity(self) -> JsonObject:
-        """What the slices of one checkpoint have in common, and those of no other."""
+        """What all slices of this checkpoint have, and those of no other."""
         return {"recipe": self.run["recipe"], "step": self.run["progress"]["step"]}
 
 
 @dataclass(frozen=True)
 class _Slice:
-    """A slice as the index knows it.
-
-    Attributes:
-        sha256: of the checksums of its tensors.
-    """
+    """A slice as the index knows it; `sha256` is that of its checksums."""
 
     file: str
     sha256: str
@@ -81,9 +74,9 @@ class _Slice:
         }
         return cls(values["file"], values["sha256"], ranges)
 
-    def has(self, wanted: Wanted) -> bool:
+    def has(self, wanted: WantedRanges) -> bool:
         return any(
-            list(_common(self.ranges[name], wanted(name) or self.ranges[name]))
+            list(_overlaps(self.ranges[name], wanted(name) or self.ranges[name]))
             for name in self.ranges
         )
 
@@ -119,8 +112,8 @@ def _write_slice(folder: Path, checkpoint: Checkpoint, ranks: Ranks) -> _Slice:
     tensors = {name: tensor.detach().cpu() for name, tensor in checkpoint.tensors.items()}
     identity = json.dumps(checkpoint.identity, sort_keys=True)
     sums = json.dumps(_sums(tensors), sort_keys=True)
-    digest = _digest(identity, sums)
-    metadata = {"format": str(FORMAT), "of": identity, "tensors": sums, "sha256": digest}
+    digest = _slice_digest(identity, sums)
+    metadata = {"format": str(CHECKPOINT_FORMAT), "of": identity, "tensors": sums, "sha256": digest}
     step = checkpoint.identity["step"]
     name = f"checkpoint-{step:06}-{ranks.index + 1}-of-{ranks.count}.safetensors"
     partial = folder / f"{PARTIAL}-{ranks.index}"
@@ -137,8 +130,8 @@ def _write_slice(folder: Path, checkpoint: Checkpoint, ranks: Ranks) -> _Slice:
 
 
 def _write_index(folder: Path, run: JsonObject, slices: Sequence[JsonObject]) -> None:
-    content = {"format": FORMAT, "run": run, "slices": slices}
-    text = json.dumps(content | {"sha256": _digest_of(content)}, indent=1) + "\n"
+    content = {"format": CHECKPOINT_FORMAT, "run": run, "slices": slices}
+    text = json.dumps(content | {"sha256": _index_digest(content)}, indent=1) + "\n"
     partial = folder / PARTIAL
     partial.write_text(text, encoding="utf-8")
     force_to_disk(partial)
@@ -149,8 +142,8 @@ def _write_index(folder: Path, run: JsonObject, slices: Sequence[JsonObject]) ->
 
 
 def remove_unused(folder: Path) -> None:
-    """Removes the slices that no index names: of processes that were killed while they saved, and
-    of replaced checkpoints. If an index cannot be read, nothing is removed.
+    """Removes the slices that no index names, of killed processes and of replaced checkpoints; none
+    if an index cannot be read.
     """
     used = set()
     for path in (folder / CURRENT, folder / PREVIOUS, folder / DAMAGED):
@@ -167,12 +160,12 @@ def remove_unused(folder: Path) -> None:
 
 
 def load(
-    folder: Path, wanted: Wanted | None = None, ranks: Ranks = SINGLE_PROCESS
+    folder: Path, wanted: WantedRanges | None = None, ranks: Ranks = SINGLE_PROCESS
 ) -> tuple[Checkpoint, str | None]:
     """The newest complete checkpoint, and a message for the user if a damaged one was skipped.
 
-    All processes call it. What one of them finds damaged, none of them uses. The index of the
-    damaged one is renamed, so that the next save does not replace the good one with it.
+    All processes call it. What one of them finds damaged, none of them uses, and its index is
+    renamed, so that the next save does not replace the good one with it.
 
     Args:
         wanted: what this process needs of each tensor; None: everything.
@@ -214,7 +207,9 @@ def exists(folder: Path) -> bool:
     return any(True for _ in _candidates(folder))
 
 
-def read(path: Path, wanted: Wanted | None = None, ranks: Ranks = SINGLE_PROCESS) -> Checkpoint:
+def read(
+    path: Path, wanted: WantedRanges | None = None, ranks: Ranks = SINGLE_PROCESS
+) -> Checkpoint:
     """One checkpoint by its index, its slices checked tensor by tensor.
 
     Args:
@@ -238,7 +233,7 @@ def read(path: Path, wanted: Wanted | None = None, ranks: Ranks = SINGLE_PROCESS
                 continue
             pieces = parts.setdefault(name, [((0, 0), tensor[:0])])
             needed = one.ranges[name] if wanted is None else wanted(name)
-            for piece, window in _common(one.ranges[name], needed or one.ranges[name]):
+            for piece, window in _overlaps(one.ranges[name], needed or one.ranges[name]):
                 pieces.append((piece, tensor[window].clone()))
     joined = {
         name: torch.cat([part for _, part in sorted(pieces, key=lambda each: each[0])])
@@ -252,13 +247,13 @@ def _read_index(path: Path) -> tuple[JsonObject, list[_Slice]]:
         raise _other_format(path, 2)
     try:
         content = json.loads(path.read_bytes())
-        if int(content["format"]) != FORMAT:
+        if int(content["format"]) != CHECKPOINT_FORMAT:
             raise _other_format(path, int(content["format"]))
-        if _digest_of(content) != content["sha256"]:
-            raise _damaged(path, "the checksum of the run state does not match")
+        if _index_digest(content) != content["sha256"]:
+            raise _damaged_checkpoint(path, "the checksum of the run state does not match")
         return content["run"], [_Slice.of(entry) for entry in content["slices"]]
     except (OSError, KeyError, ValueError, TypeError, AttributeError) as error:
-        raise _damaged(path, str(error)) from error
+        raise _damaged_checkpoint(path, str(error)) from error
 
 
 def _read_slice(index: Path, one: _Slice, identity: JsonObject) -> dict[str, Tensor]:
@@ -274,25 +269,25 @@ def _read_slice(index: Path, one: _Slice, identity: JsonObject) -> dict[str, Ten
     try:
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}
-            if int(metadata["format"]) != FORMAT:
+            if int(metadata["format"]) != CHECKPOINT_FORMAT:
                 raise _other_format(path, int(metadata["format"]))
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
             text, sums = metadata["of"], metadata["tensors"]
-            if _digest(text, sums) != metadata["sha256"]:
-                raise _damaged(path, "the checksum of the slice does not match")
+            if _slice_digest(text, sums) != metadata["sha256"]:
+                raise _damaged_checkpoint(path, "the checksum of the slice does not match")
             own_identity, written = json.loads(text), json.loads(sums)
     except (SafetensorError, OSError, KeyError, ValueError) as error:
-        raise _damaged(path, str(error)) from error
+        raise _damaged_checkpoint(path, str(error)) from error
     if own_identity != identity or metadata["sha256"] != one.sha256:
         raise _of_another(path, index, own_identity, identity)
     sums_read = _sums(tensors)
     for name in sorted(written.keys() | tensors.keys()):
         if sums_read.get(name) != written.get(name):
-            raise _damaged(path, f"the checksum of {name!r} does not match")
+            raise _damaged_checkpoint(path, f"the checksum of {name!r} does not match")
     return tensors
 
 
-def _common(have: Sequence[Range], need: Sequence[Range]) -> Iterator[tuple[Range, slice]]:
+def _overlaps(have: Sequence[Range], need: Sequence[Range]) -> Iterator[tuple[Range, slice]]:
     at = 0
     for first, end in have:
         for start, last in need:
@@ -329,10 +324,10 @@ def _of_another(path: Path, index: Path, identity: JsonObject, expected: JsonObj
 
 
 def _other_format(path: Path, version: int) -> BundleError:
-    newer = version > FORMAT
+    newer = version > CHECKPOINT_FORMAT
     return BundleError(
         f"the checkpoint is of {'a newer' if newer else 'an older'} format.",
-        expected=f"format {FORMAT}",
+        expected=f"format {CHECKPOINT_FORMAT}",
         got=f"format {version}",
         do="update jumok"
         if newer
@@ -346,7 +341,7 @@ def _candidates(folder: Path) -> Iterator[Path]:
     return (folder / name for name in names if (folder / name).exists())
 
 
-def _damaged(path: Path, reason: str) -> BundleError:
+def _damaged_checkpoint(path: Path, reason: str) -> BundleError:
     return BundleError(
         "the checkpoint is truncated or damaged.",
         got=reason,
@@ -378,10 +373,10 @@ def _sums(tensors: Mapping[str, Tensor]) -> dict[str, list[object]]:
     }
 
 
-def _digest(identity: str, sums: str) -> str:
+def _slice_digest(identity: str, sums: str) -> str:
     return hashlib.sha256(f"{identity}\0{sums}".encode()).hexdigest()
 
 
-def _digest_of(content: Mapping[str, object]) -> str:
+def _index_digest(content: Mapping[str, object]) -> str:
     rest = {key: value for key, value in content.items() if key != "sha256"}
     return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()

@@ -33,7 +33,7 @@ from jumok.training import checkpoint
 
 CONFIG, TOKENIZER, MODEL = "config.json", "tokenizer.model", "model"
 RECIPE = "recipe.toml"
-STEPS = "steps"
+VALIDATED = "steps"
 CLEANING = "cleaning.json"
 SMALLWORLD, SCENES, TEST = "smallworld", "scenes", "test.tsv"  # generated training data
 START, EARLIER = "start.json", "earlier"  # the model that is trained further, and its data
@@ -52,12 +52,12 @@ FREE_TO_CHANGE = frozenset(
         "validation.keep",
     }
 )
-LATER_KEYS = {
+LATER_KEYS: dict[str, object] = {
     "start": None,
     "plugins": [],
     "cuda_graphs": True,
     "window": None,
-    "window_layers": ["window"],
+    "window_layers.0": "window",
     "batches": "auto",
     "sharding": "slices",
 }
@@ -87,7 +87,7 @@ def start(folder: Path) -> None:
     refuse_taken(folder)
     _refuse_others(folder)
     try:
-        for generated in (SMALLWORLD, SCENES, STEPS, EARLIER):
+        for generated in (SMALLWORLD, SCENES, VALIDATED, EARLIER):
             shutil.rmtree(folder / generated, ignore_errors=True)
         # The file by which a run is known goes last.
         for name in (RECIPE, LOG, TOKENIZER, TEST, START, CONFIG):
@@ -145,7 +145,7 @@ def tidy(folder: Path) -> None:
         for partial in folder.glob(pattern):
             partial.unlink(missing_ok=True)
     checkpoint.remove_unused(folder)
-    for parent in (folder, folder / STEPS):
+    for parent in (folder, folder / VALIDATED):
         sweep(parent)
     if (folder / MODEL).exists():
         shutil.rmtree(previous_folder(folder / MODEL), ignore_errors=True)
@@ -164,7 +164,7 @@ def write(folder: Path, config: Config, decisions: Decisions) -> None:
 
 
 def fingerprint(config: Config) -> str:
-    """Everything in a recipe that a resumed run must not change."""
+    """A digest of what a resumed run must not change in its recipe."""
     kept = {
         key: value
         for key, value in flatten(config.model_dump(mode="json")).items()
@@ -174,8 +174,9 @@ def fingerprint(config: Config) -> str:
 
 
 def _is_of_earlier_recipes(key: str, value: object) -> bool:
-    name = key.rpartition(".")[2]
-    return name in LATER_KEYS and value == LATER_KEYS[name]
+    return any(
+        f".{key}".endswith(f".{name}") and value == before for name, before in LATER_KEYS.items()
+    )
 
 
 def read(folder: Path, config: Config) -> Decisions:

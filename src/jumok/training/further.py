@@ -1,9 +1,8 @@
 """Training a trained model further: its weights are the initial ones, its data may be mixed in.
 
 The run has two tasks of the same kind: that of the recipe, and that of the recipe that the model
-was trained with. Both score every validation, so that the run shows what is gained and what is
-forgotten; the new one decides which model is the best. With `start.mix`, a batch is a smaller
-update of each.
+was trained with. Both score every validation; the new one decides which model is the best. With
+`start.mix`, a batch is a smaller update of each.
 """
 
 import copy
@@ -28,10 +27,17 @@ from jumok.shapes import Tensor
 from jumok.training import checkpoint
 from jumok.training.folder import EARLIER, RECIPE, START
 from jumok.training.start import PretrainedModel, earlier_recipe, refuse_other_sizes
-from jumok.training.task import MicroBatch, Reporter, RunStats, Scores, Task, UpdateSource
-from jumok.training.tasks import catalog
+from jumok.training.task import (
+    MicroBatch,
+    Reporter,
+    RunStats,
+    Scores,
+    Task,
+    UpdateSource,
+    prepare_task,
+)
 
-Filled = TypeVar("Filled", bound=Section)
+AnySection = TypeVar("AnySection", bound=Section)
 
 EPOCHS = 10
 LEAST_STEPS = 50
@@ -49,7 +55,7 @@ class Labelled(Protocol):
 
 
 class MixedUpdates:
-    """Updates of two independent sources as one: each has its share of every batch."""
+    """Updates of two sources as one: each has its share of every batch."""
 
     def __init__(self, new: UpdateSource, earlier: UpdateSource) -> None:
         self._new, self._earlier = new, earlier
@@ -97,7 +103,7 @@ class FineTuning:
     """A task whose model starts from a trained one.
 
     Args:
-        earlier: the task of the recipe that the model was trained with; None if it is not known.
+        earlier: the task of the recipe that the model was trained with; None: it is not known.
         home: the run's folder.
 
     Attributes:
@@ -178,7 +184,7 @@ def fill_matching(
     before: tuple[str, ...],
     labels: tuple[str, ...],
 ) -> None:
-    """Copies the weights; with other labels, of the output layer those of the labels in both.
+    """Copies the weights; of the output layer of other labels, the rows of the labels in both.
 
     Args:
         before, labels: the labels of the weights, and of the model.
@@ -192,13 +198,13 @@ def fill_matching(
             tensor.copy_(weights[name])
 
 
-def prepare(config: Config, home: Path, cache: Path, say: Reporter) -> FineTuning:
+def prepare_further(config: Config, home: Path, cache: Path, say: Reporter) -> FineTuning:
     """Prepares the data of the recipe and that of the model's earlier training."""
     start = _start_model(config, home)
     earlier = _earlier_config(config, home, start, say)
     share = _mix(config) if earlier is not None else 0.0
-    new_config, earlier_config = _shares(config, earlier, share)
-    task = catalog.prepare(new_config, home, cache, say)
+    new_config, earlier_config = _batch_shares(config, earlier, share)
+    task = prepare_task(new_config, home, cache, say)
     if earlier_config is None:
         return FineTuning(config, home, start, task, None)
     if labels_of(task) != start.config.labels:
@@ -206,7 +212,7 @@ def prepare(config: Config, home: Path, cache: Path, say: Reporter) -> FineTunin
         say("the earlier data has other labels, so it is not scored")
         return FineTuning(config, home, start, task, None)
     try:
-        old = catalog.prepare(
+        old = prepare_task(
             earlier_config, home / EARLIER, cache, lambda text: say(f"earlier data: {text}")
         )
     except (DataError, ConfigError) as error:
@@ -247,8 +253,9 @@ def _refuse_mixing_labels(config: Config, start: PretrainedModel, task: Task) ->
 
 
 def sized(config: Config, task: FineTuning) -> Config:
-    """The recipe with a number of steps that fits the data, where it gives none, and what depends
-    on it.
+    """The recipe with the numbers that fit the data, where it gives none.
+
+    Where it gives minutes alone, they alone end the run.
     """
     start = task.start
     training, validation = config.training, config.validation
@@ -256,14 +263,16 @@ def sized(config: Config, task: FineTuning) -> Config:
     fitting = min(max(round(EPOCHS * task.updates.epoch_steps), LEAST_STEPS), most)
     steps = training.steps if "steps" in training.model_fields_set else fitting
     every = max(1, steps // VALIDATIONS)
-    schedule = _filled(training.schedule, warmup=max(1, round(WARMUP_SHARE * steps)))
-    log = {"log_every": max(1, every // 2), "checkpoint_every": max(every, 50)}
-    training = _filled(training, steps=steps, **log).model_copy(update={"schedule": schedule})
-    changes = {"training": training, "validation": _filled(validation, every=every)}
+    schedule = _with_defaults(training.schedule, warmup=max(1, round(WARMUP_SHARE * steps)))
+    fitted = {"log_every": max(1, every // 2), "checkpoint_every": max(every, 50)}
+    if training.minutes is None:
+        fitted["steps"] = steps
+    training = _with_defaults(training, **fitted).model_copy(update={"schedule": schedule})
+    changes = {"training": training, "validation": _with_defaults(validation, every=every)}
     return config.model_copy(update=changes)
 
 
-def _filled(section: Filled, **values: object) -> Filled:
+def _with_defaults(section: AnySection, **values: object) -> AnySection:
     missing = {key: value for key, value in values.items() if key not in section.model_fields_set}
     return section.model_copy(update=missing)
 
@@ -318,7 +327,9 @@ def _earlier_config(
     return earlier_recipe(stored, config.model.kind)
 
 
-def _shares(config: Config, earlier: Config | None, mix: float) -> tuple[Config, Config | None]:
+def _batch_shares(
+    config: Config, earlier: Config | None, mix: float
+) -> tuple[Config, Config | None]:
     """Both recipes with their share of a batch; the earlier one keeps its data and validation."""
     if earlier is None:
         return config, None

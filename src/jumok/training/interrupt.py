@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable
 from types import FrameType, TracebackType
 
-Handler = Callable[[int, FrameType | None], object] | int | None
+SignalHandler = Callable[[int, FrameType | None], object] | int | None
 """What Python knows as a signal's handler; None: one that was not set by Python."""
 
 
@@ -18,7 +18,7 @@ class Interrupt:
 
     def __init__(self) -> None:
         self.signal: int | None = None
-        self._before: dict[int, Handler] = {}
+        self._before: dict[int, SignalHandler] = {}
 
     def __enter__(self) -> "Interrupt":
         # In Python only the main thread can set handlers; a run in another thread has none.

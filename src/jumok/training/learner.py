@@ -1,8 +1,8 @@
 """The training step: forward, backward, clip, optimizer, average.
 
-The micro-batches of a step are divided into shares, whose gradients are summed in an order of their
-own: the number of shares decides the bits, and that of threads and processes does not. On a CPU a
-thread has one core: two small products in parallel are faster than one split in two.
+The micro-batches of a step are divided into shares, whose gradients are summed in a fixed order:
+the number of shares decides the bits, and that of threads and processes does not. On a CPU a thread
+has one core: two small products in parallel are faster than one split in two.
 """
 
 import math
@@ -24,7 +24,12 @@ from jumok.training.devices.prefetch import prefetch
 from jumok.training.optimization.sharded import Sharded
 from jumok.training.optimization.sliced import Sliced
 from jumok.training.optimization.slices import Range
-from jumok.training.optimization.weights import Assignment, ModelReplica, TrainingSetup, Weights
+from jumok.training.optimization.weights import (
+    Assignment,
+    ModelReplica,
+    TrainedWeights,
+    TrainingSetup,
+)
 from jumok.training.ranks import SINGLE_PROCESS, Ranks, ShardingRanks
 from jumok.training.task import MicroBatch, Objective, UpdateSource
 
@@ -35,11 +40,11 @@ class Update:
 
     Attributes:
         loss: label-smoothed, nats per target.
-        tokens, source_tokens: `targets` and `sources` of its micro-batches.
+        tokens, source_tokens: targets and sources.
         gradient_norm: before clipping.
         skipped: the loss or the gradient was not finite, and the weights were not changed.
-        balance: of the experts of mixtures (`layers/experts.py`), 1 if all are used equally, as a
-            mean over layers and targets; None: the model has none. The loss does not contain it.
+        balance: of the experts of mixtures (`layers/experts.py`), 1 if all are used equally, a mean
+            over layers and targets; None: there are none. The loss does not contain it.
     """
 
     loss: float
@@ -58,13 +63,13 @@ class Learner:
         seed: of the dropout masks, together with the step: there is no random state to save.
         precision: of products and activations.
         shares: of the micro-batches of a step, a power of two.
-        threads: the number of micro-batches computed in parallel (CPU).
-        ranks: a power of two of them, at most as many as shares, of which each computes those with
-            its own number modulo theirs. All call the same methods in the same order.
-        device: on which it trains; None: where the model is.
+        threads: the micro-batches computed in parallel (CPU).
+        ranks: a power of two, at most as many as shares, of which each computes those with its own
+            number modulo theirs. All call the same methods in the same order.
+        device: None: where the model is.
 
     Attributes:
-        recorded: passes that a GPU computes again by a single call; None: none are recorded.
+        recorded: passes that a GPU repeats by a single call; None: none are recorded.
     """
 
     def __init__(
@@ -85,7 +90,7 @@ class Learner:
         self._count, self._ranks = shares, ranks
         setup = TrainingSetup(model, objective, config, precision, shares, threads)
         own_device = next(model.parameters()).device if device is None else device
-        self._weights: Weights
+        self._weights: TrainedWeights
         if is_sharded(config, ranks):
             assert isinstance(ranks, ShardingRanks)
             self._weights = Sharded(setup, ranks, own_device)
@@ -103,11 +108,7 @@ class Learner:
     def update(
         self, batches: Sequence[MicroBatch | Planned[MicroBatch]], step: int, learning_rate: float
     ) -> Update:
-        """One step, counted from 1, on all `batches` together.
-
-        Args:
-            batches: of all processes; each collates its own only.
-        """
+        """One step, counted from 1, on all `batches`; each process collates its own only."""
         assignments = self._assignments(batches)
         own = {index: collated(batches[index]) for index in self._own(batches)}
         tokens, sources = self._total(
@@ -143,10 +144,7 @@ class Learner:
         self._weights.snapshot()
 
     def averaged(self) -> nn.Module:
-        """A float32 copy of the model in evaluation mode, with the averaged weights.
-
-        Of several processes, the first one has them, from `snapshot` to the next update.
-        """
+        """See `TrainedWeights.averaged`."""
         return self._weights.averaged()
 
     def weights(self) -> dict[str, Tensor]:
@@ -208,9 +206,7 @@ class Learner:
     def _passes(
         self, replica: ModelReplica, batch: MicroBatch, scale: float | Tensor
     ) -> Float[Tensor, "2"]:
-        """The forward and the backward pass of a micro-batch, whose gradients are added up in
-        place; returns its summed loss and balance in float64.
-        """
+        """Adds up the gradients in place; returns the summed loss and balance in float64."""
         with record_balance(replica.model) as balance:
             loss = replica.loss(batch, self._config.label_smoothing)
         sums = torch.zeros(2, dtype=torch.float64, device=loss.device)

@@ -1,7 +1,7 @@
 """The lock of a run's folder: one process trains in it at a time.
 
-It belongs to the operating system, so it ends with its process, however that ends. The file next to
-it names the holder, for the error message.
+It belongs to the operating system, so it ends with its process. The file next to it names the
+holder, for the error message.
 """
 
 import json
@@ -20,7 +20,7 @@ from jumok.errors import ConfigError, Location
 
 LOCK, HOLDER = ".lock", ".lock.json"
 # How long the holder is waited for to say who it is, in seconds.
-PATIENCE = 2.0
+HOLDER_PATIENCE = 2.0
 
 
 @contextmanager
@@ -65,7 +65,7 @@ def refuse_several_processes(variables: Mapping[str, str]) -> None:
 
 def _holder(folder: Path) -> str:
     # A process holds the lock a moment before it has written who it is.
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + HOLDER_PATIENCE
     while True:
         try:
             holder = json.loads((folder / HOLDER).read_text("utf-8"))

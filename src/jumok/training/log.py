@@ -24,18 +24,16 @@ class StepRecord:
     """The optimizer steps since the previous record, and totals since the start of the run.
 
     Attributes:
-        step: counts from 1.
         share: the finished share of the run, 0 to 1.
         loss: mean label-smoothed loss, nats per target, since the previous record.
-        learning_rate: of the last step.
-        gradient_norm: of the last step, before clipping.
+        learning_rate, gradient_norm: of the last step, the norm before clipping.
         tokens, source_tokens: targets and sources, without padding.
         seconds: wall time, validation and saving included.
-        step_seconds, cpu_seconds: wall time and processor time of the optimizer steps alone.
-        skipped: steps left out because of a loss or gradient that was not finite.
+        step_seconds, cpu_seconds: wall and processor time of the optimizer steps alone.
+        skipped: steps whose loss or gradient was not finite.
         unit: the name of a target: "tokens", "images".
         memory: peak resident bytes; None: the system does not report it.
-        balance: of the experts in the last step (`Update.balance`); None: the model has none.
+        balance: see `Update.balance`.
     """
 
     step: int
@@ -60,10 +58,9 @@ class ValidationRecord:
 
     Attributes:
         loss: nats per target, without label smoothing.
-        figures: by name, higher is better; for example BLEU and chrF of decoded sentences.
-        best: whether this is the best so far by the recipe's metric.
-        seconds: wall time since the run began.
-        took: wall seconds of this validation.
+        figures: by name, higher is better; for example BLEU and chrF.
+        best: by the recipe's metric, so far.
+        seconds, took: wall time since the run began, and of this validation.
         earlier: of a model that is trained further, loss and figures on its earlier data.
     """
 
@@ -119,7 +116,7 @@ class JsonLog:
     """runs/NAME/log.jsonl: one JSON object per line, `kind` "step" or "validation".
 
     Attributes:
-        damage: a message about lines that could not be read and were left out.
+        damage: a message about lines that could not be read.
     """
 
     def __init__(self, path: Path, resumed_at: int) -> None:
@@ -214,7 +211,7 @@ class TensorBoardLog:
 
 
 def peak_memory() -> int | None:
-    """The process's peak resident memory in bytes; None if the system does not report it."""
+    """Peak resident bytes of the process; None if the system does not report it."""
     if resource is None:
         return None
     # macOS counts in bytes, Linux in KiB

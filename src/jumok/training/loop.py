@@ -23,7 +23,7 @@ from jumok.plugins import digests_of
 from jumok.shapes import Tensor
 from jumok.training import checkpoint
 from jumok.training.checkpoint import Checkpoint
-from jumok.training.folder import MODEL, STEPS, fingerprint
+from jumok.training.folder import MODEL, VALIDATED, fingerprint
 from jumok.training.interrupt import Interrupt
 from jumok.training.learner import Learner, Update
 from jumok.training.log import Log, StepRecord, ValidationRecord, peak_memory
@@ -43,16 +43,15 @@ class Progress:
     """The progress of a run, all of which is in the checkpoint.
 
     Attributes:
-        step: optimizer steps made.
-        tokens, source_tokens: their tokens, without padding.
-        seconds: wall time of the run, validation and saving included.
+        tokens, source_tokens: without padding.
+        seconds: wall time, validation and saving included.
         step_seconds, cpu_seconds: wall and processor time of the steps alone.
         best: the best validation so far by the recipe's metric; None before the first.
         worse: validations since the best one.
         untrained: why the best model counts as untrained; None: it is trained.
         validated_seconds: `seconds` at the last validation.
         validation_seconds: wall time of all validations.
-        skipped, skipped_in_a_row: steps skipped because something was not finite.
+        skipped, skipped_in_a_row: steps that were not finite.
         loss_sum, loss_tokens: since the last record in the log.
     """
 
@@ -110,8 +109,7 @@ class Loop:
 
     Args:
         folder: of the checkpoints.
-        dtype: of decoding in validation: the fastest one on this machine.
-        screen: is called after every step.
+        dtype: of decoding in validation.
         ranks: the first one validates and writes files; its clock is that of all.
     """
 
@@ -153,7 +151,7 @@ class Loop:
         if saved.run["progress"].keys() != known:
             differing = ", ".join(sorted(saved.run["progress"].keys() ^ known))
             raise _not_of_this_run(self.folder, f"a different run state: {differing}")
-        if _shapes(self.learner.state()) != _shapes(saved.tensors):
+        if _shapes_of_state(self.learner.state()) != _shapes_of_state(saved.tensors):
             raise _not_of_this_run(self.folder, "weights of different sizes")
         self.updates.restore(saved.run["cursor"])
         self.learner.load_state(saved.tensors)
@@ -322,7 +320,7 @@ class Loop:
         progress = self.progress
         facts = RunStats(progress.step, progress.seconds / 60.0)
         kept = self.config.validation.keep == "all"
-        for due, name in ((best, MODEL), (kept, f"{STEPS}/{progress.step:06}")):
+        for due, name in ((best, MODEL), (kept, f"{VALIDATED}/{progress.step:06}")):
             if due:
                 self.task.write(self.folder / name, self.learner.weights(), scores, facts)
 
@@ -347,11 +345,8 @@ def _figures(earlier: Scores | None) -> dict[str, float]:
     return {"loss": earlier.loss} | {label(score): score.value for score in earlier.figures}
 
 
-def _shapes(state: Mapping[str, Tensor]) -> dict[str, tuple[torch.Size, torch.dtype]]:
-    """The properties in which two states must agree, so that one can replace the other.
-
-    The number of snapshots of last-k averaging may differ.
-    """
+def _shapes_of_state(state: Mapping[str, Tensor]) -> dict[str, tuple[torch.Size, torch.dtype]]:
+    """In what two states must agree; the number of snapshots of last-k may differ."""
     return {
         re.sub(r"^(average\.last)\.\d+$", "master", name): (tensor.shape, tensor.dtype)
         for name, tensor in sorted(state.items())

@@ -13,14 +13,16 @@ from jumok.errors import ConfigError
 
 
 @dataclass(frozen=True)
-class Precision:
+class NumberFormat:
     """The format of weights and activations, and why it was chosen."""
 
     dtype: torch.dtype
     reason: str
 
 
-def choose(setting: Literal["auto", "bf16", "fp32"], device: torch.device) -> Precision:
+def choose_precision(
+    setting: Literal["auto", "bf16", "fp32"], device: torch.device
+) -> NumberFormat:
     """bf16 where it multiplies at least 1.3 times as fast as fp32, and fp32 otherwise.
 
     Below 1.3 the casts cost more than the gain. Master weights and moments are fp32 either way.
@@ -37,22 +39,22 @@ def choose(setting: Literal["auto", "bf16", "fp32"], device: torch.device) -> Pr
             do="--set training.precision=fp32; jumok does not train in float16",
         )
     if setting == "bf16":
-        return Precision(torch.bfloat16, "bfloat16 (set in the recipe)")
+        return NumberFormat(torch.bfloat16, "bfloat16 (set in the recipe)")
     if setting == "fp32":
-        return Precision(torch.float32, "float32 (set in the recipe)")
+        return NumberFormat(torch.float32, "float32 (set in the recipe)")
     ratio = gain_of_bfloat16(device)
     if ratio >= 1.3:
-        return Precision(
+        return NumberFormat(
             torch.bfloat16,
             f"bfloat16 (matrix products {ratio:.1f}x faster than float32 on this machine)",
         )
-    return Precision(
+    return NumberFormat(
         torch.float32, f"float32 (bfloat16 would be only {ratio:.1f}x as fast on this machine)"
     )
 
 
 def multiplies_bfloat16(device: torch.device) -> bool:
-    """Whether the device has products of bfloat16; torch emulates them on GPUs that have none."""
+    """Whether the device has products of bfloat16, which torch otherwise emulates."""
     return device.type != "cuda" or torch.cuda.get_device_capability(device) >= (8, 0)
 
 
@@ -72,10 +74,10 @@ def product_seconds(
     """Seconds for one size x size matrix product: the fastest of seven, after one to warm up.
 
     A GPU gets larger matrices: a small product takes as long as its call. A CPU is measured in one
-    thread and by that thread's clock, so that other processes do not matter.
+    thread and by that thread's clock, whatever other processes do.
 
     Args:
-        hopeless: seconds; if the first two after the warm-up both take longer, no more are timed.
+        hopeless: seconds; if the first two both take longer, no more are timed.
     """
     on_cpu = device.type == "cpu"
     size = size or (512 if on_cpu else 4096)

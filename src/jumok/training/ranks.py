@@ -11,8 +11,10 @@ from typing import Protocol, runtime_checkable
 import torch
 from torch import nn
 
+from jumok.errors import ConfigError
 from jumok.json_types import JsonObject
 from jumok.shapes import Tensor
+from jumok.systems.device import choose_device
 
 
 @runtime_checkable
@@ -20,9 +22,7 @@ class Ranks(Protocol):
     """All processes of a run; every one calls the same methods in the same order.
 
     Attributes:
-        count: of the processes.
-        index: of this one, from 0.
-        local_rank: of this one among those of its machine, from 0.
+        index, local_rank: of this one among all, and among those of its machine, from 0.
     """
 
     count: int
@@ -60,8 +60,8 @@ class ShardingRanks(Ranks, Protocol):
         often, forward and backward.
 
         Args:
-            parts: of `whole`; their parameters are brought together only while they compute. The
-                others stay together from the beginning of a call to the end of its backward pass.
+            parts: of `whole`; their parameters are brought together only while they compute, the
+                others from the beginning of a call to the end of its backward pass.
             precision: of computations; the parameters that are kept are float32.
             device: to which the parameters are brought, one part after another.
 
@@ -104,17 +104,44 @@ def all_gather_object(ranks: Ranks, facts: JsonObject) -> list[JsonObject]:
     return [json.loads(bytes(content[:length].tolist())) for content, length in texts]
 
 
-def tree_sum(parts: Sequence[Tensor], down_to: int = 1) -> list[Tensor]:
+def tree_sum(parts: Sequence[Tensor]) -> Tensor:
     """Adds the second half of the parts to the first in float32, again and again.
 
-    The order of the sums depends on the number of parts alone, and whoever has all parts that are
-    equal modulo `down_to` can add them up without the others.
-
-    Args:
-        parts: their number is `down_to` times a power of two.
+    The order depends on the number of parts alone, a power of two. A process that has every n-th
+    part adds them up as this would, and the sums of all of them follow in the same order.
     """
     sums = list(parts)
-    while len(sums) > down_to:
+    while len(sums) > 1:
         half = len(sums) // 2
         sums = [one.float() + other for one, other in zip(sums[:half], sums[half:], strict=True)]
-    return sums
+    return sums[0]
+
+
+def local_device(setting: str, ranks: Ranks) -> torch.device:
+    """The device that this process trains on: of several on one machine, each has a GPU of its own.
+
+    Args:
+        setting: the recipe's `training.device`.
+
+    Raises:
+        ConfigError: the device does not exist, or this process has none of its own.
+    """
+    device = choose_device(setting)
+    if ranks.count == 1 or device.type == "cpu":
+        return device
+    if device.index is not None:
+        raise ConfigError(
+            f"{ranks.count} processes cannot train on one GPU.",
+            expected='training.device = "cuda" or "auto": each process takes a GPU of its own',
+            got=f'"{setting}"',
+        )
+    gpus = torch.cuda.device_count()
+    if ranks.local_rank >= gpus:
+        raise ConfigError(
+            f"process {ranks.local_rank} of this machine has no GPU of its own.",
+            expected=f"at most {gpus} processes on this machine, which has so many GPUs",
+            do="start fewer, or --set training.device=cpu",
+        )
+    own = torch.device("cuda", ranks.local_rank)
+    torch.cuda.set_device(own)  # NCCL sends from the current one
+    return own

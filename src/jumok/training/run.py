@@ -16,19 +16,16 @@ from jumok.data.files.run_log import LOG
 from jumok.errors import ConfigError, Location, TrainingError
 from jumok.systems.device import dtype_of
 from jumok.training import checkpoint, folder
-from jumok.training.devices.local import local_device
 from jumok.training.folder import Decisions
-from jumok.training.further import FineTuning, sized
-from jumok.training.further import prepare as prepare_further
+from jumok.training.further import FineTuning, prepare_further, sized
 from jumok.training.learner import Learner, is_sharded
 from jumok.training.lock import held
 from jumok.training.log import JsonLog, Log, Silent, TensorBoardLog
 from jumok.training.loop import Loop, Outcome, Progress
-from jumok.training.precision import choose
-from jumok.training.ranks import SINGLE_PROCESS, Ranks
+from jumok.training.precision import choose_precision
+from jumok.training.ranks import SINGLE_PROCESS, Ranks, local_device
 from jumok.training.start import PretrainedModel
-from jumok.training.task import Reporter, Task
-from jumok.training.tasks.catalog import prepare
+from jumok.training.task import Reporter, Task, prepare_task
 
 PACKABLE = TranslationConfig, LanguageModelConfig
 """Recipes with the key training.batches."""
@@ -59,8 +56,7 @@ def train(
     Args:
         screen: is called after every step.
         resume: continue from the folder's last checkpoint.
-        ranks: all call this. The first one prepares the data, validates, and writes the files; the
-            others read them.
+        ranks: all call this. The first one prepares the data, validates, and writes the files.
     """
     home = runs / config.name
     check_alike(config, ranks)
@@ -139,7 +135,7 @@ def _prepare(
     training = config.training.model_copy(update=made)
     decided, cache = config.model_copy(update={"training": training}), home.parent / ".cache"
     if config.start is None:
-        return prepare(decided, home, cache, say), config
+        return prepare_task(decided, home, cache, say), config
     task = prepare_further(decided, home, cache, say)
     return task, sized(config, task)
 
@@ -157,7 +153,7 @@ def decide(
     training: TrainingConfig, device: torch.device, say: Reporter, ranks: Ranks = SINGLE_PROCESS
 ) -> Decisions:
     """Resolves "auto" on this machine, and reports it."""
-    precision = choose(training.precision, device)
+    precision = choose_precision(training.precision, device)
     shares = training.shares or usual_shares(training, device, ranks)
     threads = threads_of(training, device, shares, ranks)
     workers = "1 worker thread" if threads == 1 else f"{threads} worker threads"

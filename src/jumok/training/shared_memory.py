@@ -1,9 +1,9 @@
 """Exchange between processes of one machine through shared memory (Linux only).
 
 A channel is a memory segment for each direction, and a socket by which each side tells the other
-that it has written. A process that ends is noticed at once, because its sockets close. Segments and
-sockets have no names in the file system, so nothing is left behind. Over gloo, training in bfloat16
-is 9 to 11 % slower (docs/decisions/2026-11-27-own-collectives.md).
+that it has written, and notices that it has ended. Nothing has a name in the file system, so
+nothing is left behind. Over gloo, training in bfloat16 is 9 to 11 % slower
+(docs/decisions/2026-11-27-own-collectives.md).
 """
 
 import mmap
@@ -53,7 +53,7 @@ class Channel:
         Raises:
             ConnectionError: the other process has ended.
         """
-        sent, received = _bytes_of(own.contiguous()), _bytes_of(incoming)
+        sent, received = _as_bytes(own.contiguous()), _as_bytes(incoming)
         for start in range(0, max(len(sent), len(received)), SLOT):
             part = sent[start : start + SLOT]
             self._outgoing[self._turn, : len(part)] = part
@@ -67,9 +67,7 @@ class Channel:
 
 @contextmanager
 def channels(ranks: Ranks, seconds: float) -> Iterator[Mapping[int, Channel]]:
-    """The channels to all other processes of this machine, by rank, while entered.
-
-    Elsewhere than on Linux there are none.
+    """The channels to all other processes of this machine, by rank, while entered; on Linux only.
 
     Args:
         seconds: in which the others have to answer.
@@ -136,7 +134,7 @@ def _mapped(segment: int) -> Shaped[Tensor, "2 slot"]:
     return torch.frombuffer(mmap.mmap(segment, 2 * SLOT), dtype=torch.uint8).view(2, SLOT)
 
 
-def _bytes_of(tensor: Tensor) -> Shaped[Tensor, " bytes"]:
+def _as_bytes(tensor: Tensor) -> Shaped[Tensor, " bytes"]:
     return tensor.view(-1).view(torch.uint8)
 
 

@@ -29,7 +29,7 @@ from jumok.training.task import Scores
 
 RATE = 0.2
 """The highest learning rate, as a share of that with which the model was trained."""
-PATIENCE = 3
+VALIDATION_PATIENCE = 3
 
 ON_THIS_MACHINE = (
     *("threads", "device", "precision", "cuda_graphs", "recompute", "sharding", "tensorboard"),
@@ -54,7 +54,7 @@ LIMITS = {
 }
 """For each task the keys of [data] whose default is the bundle's."""
 
-Values = dict[str, object]
+RecipeValues = dict[str, object]
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ def load(
 
 
 def parse(
-    values: Values,
+    values: RecipeValues,
     overrides: Sequence[str],
     recipe: Path | None = None,
     variables: Mapping[str, str] | None = None,
@@ -182,7 +182,7 @@ def earlier_recipe(file: Path, kind: str, variables: Mapping[str, str] | None = 
     return config
 
 
-def merged(base: Mapping[str, object], over: Mapping[str, object]) -> Values:
+def merged(base: Mapping[str, object], over: Mapping[str, object]) -> RecipeValues:
     """Both, with the values of `over` where both have a key; sections are merged."""
     result = dict(base)
     for key, value in over.items():
@@ -200,7 +200,7 @@ def recipe_of(bundle: Path) -> Path | None:
     return next((home / RECIPE for home in (run, run.parent) if (home / RECIPE).is_file()), None)
 
 
-def _defaults(bundle: Bundle, earlier: Config | None, file: Path | None) -> Values:
+def _defaults(bundle: Bundle, earlier: Config | None, file: Path | None) -> RecipeValues:
     about = bundle.config
     kind = type(earlier) if earlier else families()[bundle.section.kind]
     before = earlier.model_dump(exclude_unset=True, exclude_none=True) if earlier else {}
@@ -223,12 +223,12 @@ def _defaults(bundle: Bundle, earlier: Config | None, file: Path | None) -> Valu
     data = {key: value for key, value in before.get("data", {}).items() if key in AUGMENTATION}
     data |= {key: getattr(about, name) for key, name in languages.items()}
     data |= {key: getattr(about, key) for key in LIMITS.get(about.task, ()) if getattr(about, key)}
-    defaults: Values = {
+    defaults: RecipeValues = {
         "start": {} if file is None else {"recipe": str(file).replace("$", "$$")},
         "data": data,
         "model": bundle.section.model_dump(exclude_none=True),
         "training": training,
-        "validation": {"patience": PATIENCE} | validation,
+        "validation": {"patience": VALIDATION_PATIENCE} | validation,
     }
     kept = {key: before[key] for key in ("tokenizer", "masking") if key in before}
     if "tokenizer" in kept:
@@ -254,8 +254,8 @@ def _refuse_other_kind(values: Mapping[str, object], kind: str, bundle: Bundle) 
         raise _contradiction(["model.pretrained would replace the model's encoder"], bundle)
 
 
-def _refuse_other_languages(values: Values, bundle: Bundle) -> None:
-    """Refuses other languages; the model's own code replaces another form of it, such as en-GB."""
+def _refuse_other_languages(values: RecipeValues, bundle: Bundle) -> None:
+    """The model's own code replaces another form of it, such as en-GB."""
     data = values.get("data")
     if not isinstance(data, dict):
         return
@@ -264,14 +264,14 @@ def _refuse_other_languages(values: Values, bundle: Bundle) -> None:
         language, code = getattr(bundle.config, name), data.get(key)
         if not language or not code or not isinstance(code, str):
             continue
-        if _language(code) != _language(language):
+        if _base_language(code) != _base_language(language):
             faults.append(f"data.{key} is {code!r}; the model's is {language!r}")
         data[key] = language
     if faults:
         raise _contradiction(faults, bundle)
 
 
-def _language(code: str) -> str:
+def _base_language(code: str) -> str:
     """ "en" of "en-GB"."""
     return code.lower().replace("_", "-").partition("-")[0]
 

@@ -16,8 +16,10 @@ from torch import nn
 
 from jumok.bundle.card import Card, Score
 from jumok.bundle.confidence import Calibration
+from jumok.config.families import Config
 from jumok.data.planned import Planned
-from jumok.errors import TrainingError
+from jumok.errors import ConfigError, TrainingError
+from jumok.kinds import KINDS
 from jumok.shapes import Float, Tensor
 
 Reporter = Callable[[str], None]
@@ -32,11 +34,7 @@ DIVERGENCE_ADVICE = (
 
 
 def finite(loss: float) -> float:
-    """The loss of a validation, in nats.
-
-    Raises:
-        TrainingError: it is not finite.
-    """
+    """Returns the loss of a validation, or raises a TrainingError if it is not finite."""
     if not math.isfinite(loss):
         raise TrainingError(
             "the validation loss is not finite; training has diverged.",
@@ -51,8 +49,7 @@ class MicroBatch(Protocol):
     """A micro-batch; a step sums the gradients of several.
 
     Attributes:
-        targets: the number of predictions that the loss is summed over: target tokens, END
-            included, or one per classified example.
+        targets: predictions that the loss is summed over: target tokens, END included, or examples.
         sources: source tokens, END included, or images.
         work: its cost relative to others, padding included.
     """
@@ -82,7 +79,7 @@ class UpdateSource(Protocol):
 
     Attributes:
         cursor: the position after the last update; JSON.
-        epoch_steps: the number of updates in one pass over the data, about.
+        epoch_steps: updates in one pass over the data, about.
     """
 
     @property
@@ -106,11 +103,9 @@ class Scores:
 
     Attributes:
         loss: nats per target, without label smoothing.
-        figures: the scores of the model card; of those that a recipe can choose by, higher is
-            better.
+        figures: of the model card; of those that a recipe can choose by, higher is better.
         untrained: why the model counts as untrained; None: it is trained.
-        earlier: of a model that is trained further, the scores on the validation data of its
-            earlier training; None: this data is not known.
+        earlier: of a model that is trained further, on the data of its earlier training, if known.
         confidence: None: it was not measured.
     """
 
@@ -190,7 +185,6 @@ class Task(Protocol):
     """One kind of system with its data.
 
     Attributes:
-        objective: the loss to minimize.
         unit: the name of a target: "tokens", "images".
         updates: the batches of every step, from the first one on.
     """
@@ -202,7 +196,7 @@ class Task(Protocol):
     def build(self) -> nn.Module: ...
 
     def describe(self, model: nn.Module) -> Iterator[str]:
-        """Descriptions for the user before the first step, one line each."""
+        """Lines for the user before the first step."""
         ...
 
     def validate(self, model: nn.Module, dtype: torch.dtype) -> Scores:
@@ -212,3 +206,25 @@ class Task(Protocol):
     def write(
         self, folder: Path, weights: Mapping[str, Tensor], scores: Scores, facts: RunStats
     ) -> None: ...
+
+
+def prepare_task(config: Config, home: Path, cache: Path, say: Reporter) -> Task:
+    """The task of a recipe, its data prepared.
+
+    Args:
+        home: the run's folder.
+        cache: of prepared data; runs on the same content share it.
+
+    Raises:
+        DataError: data that cannot be read, or an empty corpus.
+        ConfigError: settings that the data does not allow; the recipe's class belongs to no kind.
+    """
+    for kind in KINDS.values():
+        if kind.recipe is not None and kind.entry("recipe") is type(config):
+            task: Task = kind.entry("training")(config, home, cache, say)
+            return task
+    raise ConfigError(
+        "no kind of model has recipes of this class.",
+        got=type(config).__name__,
+        do='register it: jumok.register("kind", NAME, jumok.Kind(...))',
+    )

@@ -32,7 +32,7 @@ from jumok.data.pictures.store import PictureStore
 from jumok.models.catalog import DataSizes, build
 from jumok.models.image_classifier import ImageClassifier
 from jumok.shapes import Float, Tensor
-from jumok.training.objectives.pairs import picture_classification
+from jumok.training.objectives import picture_classification
 from jumok.training.precision import one_thread
 from jumok_lectures.findings import Findings, Series, Setting
 from jumok_lectures.fitting import alone, curve, learn, short

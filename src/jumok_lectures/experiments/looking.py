@@ -24,8 +24,8 @@ from jumok.decoding import DecodingOptions, decode
 from jumok.evaluation.pointing import NounAttention, score_pointing
 from jumok.models.captioner import CaptionerModel
 from jumok.shapes import Float, Tensor, UInt8
-from jumok.training.objectives.captions import captioning
-from jumok.training.precision import choose, one_thread
+from jumok.training.objectives import captioning
+from jumok.training.precision import choose_precision, one_thread
 from jumok_lectures.findings import Findings, Grid, Setting
 from jumok_lectures.fitting import learn, short
 from jumok_lectures.judging import cells, differences, mean
@@ -123,7 +123,7 @@ def train(memory: str, seed: int, steps: int) -> CaptionerModel:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model = build(memory)
-    precision = choose("auto", torch.device("cpu")).dtype
+    precision = choose_precision("auto", torch.device("cpu")).dtype
     random = Random(f"pictures {seed}")
     batches = ([batch_of([draw(random) for _ in range(BATCH)])] for _ in range(steps))
     return learn(model, captioning, training, batches, seed, precision)[0]

@@ -9,7 +9,7 @@ Source: He et al. 2016; Xiong et al. 2020, figure 3 (gradients by layer); lectur
 
 from jumok.data.pairs.batches import Batch
 from jumok.models.encoder_decoder import Transformer
-from jumok.training.objectives.pairs import translation
+from jumok.training.objectives import translation
 from jumok_lectures.contest import COLUMNS, contest
 from jumok_lectures.depth import WithoutResidual, after_every_part
 from jumok_lectures.findings import Findings, Series, Setting

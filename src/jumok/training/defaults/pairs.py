@@ -1,4 +1,4 @@
-"""Generates a recipe for parallel files, sized to the number of pairs.
+"""A recipe for parallel files, sized to the number of pairs.
 
 Small corpora need a small, strongly regularised model (Sennrich and Zhang 2019); the paper's base
 size is better from about half a million pairs on.
@@ -8,17 +8,17 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from jumok.config.writing import toml_path
 from jumok.data.files.formats import bare_name
 from jumok.data.pairs.corpus import Corpus, read_pairs
 
 
 @dataclass(frozen=True)
-class Size:
+class PairSize:
     """The settings for corpora of up to `pairs` pairs; None: of any size.
 
     Attributes:
-        subwords: the size of the joint vocabulary; the smallest corpora use characters, and then it
-            is the maximum.
+        subwords: of the joint vocabulary; the smallest corpora use characters: then the maximum.
         batch: target tokens per step.
     """
 
@@ -36,20 +36,20 @@ class Size:
     steps: int
 
 
-LADDER = (
-    Size(2_000, "char", 4_000, 128, 4, 2, 512, 0.3, 1024, "adamw", 2e-3, 2_000),
-    Size(10_000, "unigram", 4_000, 128, 4, 3, 512, 0.3, 2048, "adamw", 2e-3, 4_000),
+PAIR_SIZES = (
+    PairSize(2_000, "char", 4_000, 128, 4, 2, 512, 0.3, 1024, "adamw", 2e-3, 2_000),
+    PairSize(10_000, "unigram", 4_000, 128, 4, 3, 512, 0.3, 2048, "adamw", 2e-3, 4_000),
     # the recipe multi30k-en-de, whose numbers are tuned
-    Size(100_000, "bpe", 6_000, 128, 4, 4, 256, 0.3, 4096, "adamw", 5e-3, 5_000),
-    Size(500_000, "unigram", 16_000, 256, 4, 4, 1024, 0.2, 4096, "adamw", 1.5e-3, 20_000),
-    Size(3_000_000, "unigram", 32_000, 512, 8, 6, 2048, 0.1, 8192, "adamw", 1e-3, 60_000),
-    Size(None, "unigram", 32_000, 512, 8, 6, 2048, 0.1, 16_384, "adamw", 1e-3, 150_000),
+    PairSize(100_000, "bpe", 6_000, 128, 4, 4, 256, 0.3, 4096, "adamw", 5e-3, 5_000),
+    PairSize(500_000, "unigram", 16_000, 256, 4, 4, 1024, 0.2, 4096, "adamw", 1.5e-3, 20_000),
+    PairSize(3_000_000, "unigram", 32_000, 512, 8, 6, 2048, 0.1, 8192, "adamw", 1e-3, 60_000),
+    PairSize(None, "unigram", 32_000, 512, 8, 6, 2048, 0.1, 16_384, "adamw", 1e-3, 150_000),
 )
 
 
-def size_for(pairs: int) -> Size:
-    """The first settings of the list that fit `pairs` pairs."""
-    return next(size for size in LADDER if size.pairs is None or pairs <= size.pairs)
+def pair_size_for(pairs: int) -> PairSize:
+    """The first of PAIR_SIZES that fits."""
+    return next(size for size in PAIR_SIZES if size.pairs is None or pairs <= size.pairs)
 
 
 def recipe_for(
@@ -64,8 +64,8 @@ def recipe_for(
         DataError: the files cannot be read as pairs.
     """
     pairs = sum(1 for _ in read_pairs(corpus))
-    size = size_for(pairs)
-    suffixes = [_language(path) for path in (corpus.source, corpus.target)]
+    size = pair_size_for(pairs)
+    suffixes = [_suffix_language(path) for path in (corpus.source, corpus.target)]
     codes = [given_code or suffix for given_code, suffix in zip(languages, suffixes, strict=True)]
     text = json.dumps  # a JSON string is a TOML string
     return f"""\
@@ -80,7 +80,7 @@ validation_pairs = {min(500, max(1, pairs // 10))}  # held-out source sentences
 skip_damaged = {text(corpus.skip_damaged)}  # true: leave out and count rows that cannot be read
 
 [[data.train]]
-{_files(corpus)}
+{_corpus_keys(corpus)}
 
 [tokenizer]
 kind = {text(size.kind)}
@@ -109,22 +109,15 @@ patience = 6
 """
 
 
-def _files(corpus: Corpus) -> str:
+def _corpus_keys(corpus: Corpus) -> str:
     if corpus.file is None:
         sides = {"source": corpus.source, "target": corpus.target}
-        return "\n".join(f"{side} = {_path(path)}" for side, path in sides.items() if path)
-    columns = [json.dumps(column) for column in (corpus.source_column, corpus.target_column)]
-    return (
-        f"file = {_path(corpus.file)}\nsource_column = {columns[0]}\ntarget_column = {columns[1]}"
-    )
+        return "\n".join(f"{side} = {toml_path(path)}" for side, path in sides.items() if path)
+    source, target = (json.dumps(each) for each in (corpus.source_column, corpus.target_column))
+    return f"file = {toml_path(corpus.file)}\nsource_column = {source}\ntarget_column = {target}"
 
 
-def _path(path: Path) -> str:
-    """The absolute path, its $ doubled so that it stays a $."""
-    return json.dumps(str(path.absolute()).replace("$", "$$"), ensure_ascii=False)
-
-
-def _language(path: Path | None) -> str:
+def _suffix_language(path: Path | None) -> str:
     """ "ko" of "a.ko" and of "train.ko.gz"; "" if the suffix is not a code."""
     suffix = "" if path is None else Path(bare_name(path)).suffix.removeprefix(".")
     return suffix if 2 <= len(suffix) <= 3 and suffix.isalpha() and suffix != "txt" else ""

@@ -1,4 +1,4 @@
-"""Generates a recipe for a folder of images, with one folder per label, sized to their number.
+"""A recipe for a folder of images with one folder per label, sized to their number.
 
 The network is that of the recipe cifar10 for images of 64 x 64 pixels, with the same number of
 cells; small folders get a narrow one, because a wide one overfits.
@@ -8,17 +8,16 @@ import json
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from jumok.config.writing import toml_path
 from jumok.data.files.images import ImageSource
 from jumok.errors import DataError, Location
 
 
 @dataclass(frozen=True)
-class Folder:
-    """The contents of a folder of labelled images.
-
-    Attributes:
-        labels: the number of images of each.
-        empty: folders without an image.
+class LabelledFolder:
+    """Attributes:
+    labels: the number of images of each.
+    empty: folders without an image.
     """
 
     labels: dict[str, int]
@@ -29,7 +28,7 @@ class Folder:
         return sum(self.labels.values())
 
 
-def read_folder(folder: Path) -> Folder:
+def read_folder(folder: Path) -> LabelledFolder:
     """Counts the images of each label.
 
     Raises:
@@ -53,14 +52,13 @@ def read_folder(folder: Path) -> Folder:
     below = [path for path in sorted(folder.iterdir()) if path.is_dir()]
     empty = (path.name for path in below if not path.name.startswith("."))
     known = {PurePosixPath(name).parts[0] for name in ImageSource(folder).names}
-    return Folder(labels, tuple(name for name in empty if name not in known))
+    return LabelledFolder(labels, tuple(name for name in empty if name not in known))
 
 
-def recipe_for_pictures(folder: Path, images: Folder, name: str) -> str:
+def recipe_for_pictures(folder: Path, images: LabelledFolder, name: str) -> str:
     """A complete recipe, as TOML for the user to edit."""
     small = images.pictures < 5_000
     steps = 1_500 if small else 3_000 if images.pictures < 30_000 else 10_000
-    path = json.dumps(str(folder.absolute()).replace("$", "$$"), ensure_ascii=False)
     return f"""\
 # Made by jumok for {images.pictures:,} pictures of {len(images.labels)} labels; edit it as needed.
 # All keys: jumok recipes show cifar10-attention
@@ -71,7 +69,7 @@ validation_pictures = {min(1_000, max(1, images.pictures // 10))}  # held out
 skip_damaged = false  # true: leave out images that cannot be read
 
 [[data.train]]
-folder = {path}
+folder = {toml_path(folder)}
 
 [data.augmentation]
 flip = true  # use false if left and right differ, as in letters

@@ -1,4 +1,4 @@
-"""Generates a recipe for a language model of plain text, sized to the length of the text.
+"""A recipe for a language model of plain text, sized to the length of the text.
 
 The sizes follow the recipes shakespeare-bpe and enko-ko-lm, whose numbers are measured. The
 smallest texts overfit within minutes, so training stops when the validation loss rises.
@@ -11,11 +11,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from jumok.config.writing import toml_path
 from jumok.data.files.formats import bare_name
 from jumok.data.texts.corpus import Rule, TextCorpus, all_documents
 from jumok.errors import DataError, Location
 
-LEAST = 10_000
+LEAST_CHARACTERS = 10_000
 """Characters of the shortest text that a recipe is made for."""
 MOST_HELD_OUT = 120_000
 """Characters that are held out at most; every validation reads all of them."""
@@ -31,11 +32,10 @@ class TextSize:
     """The settings for texts of up to `characters` characters; None: of any length.
 
     Attributes:
-        subwords: the subwords of the vocabulary besides single characters and bytes.
+        subwords: besides single characters and bytes.
         context: tokens of a window.
         batch: tokens per step.
         average: the decay of the averaged weights.
-        validations: their number; the longer the held-out text, the fewer.
         patience: validations without improvement after which training stops.
     """
 
@@ -54,7 +54,7 @@ class TextSize:
     patience: int
 
 
-LADDER = (
+TEXT_SIZES = (
     TextSize(300_000, 300, 128, 4, 4, 64, 0.2, 1_024, 3e-3, 2_000, 0.99, 20, 3),
     # the recipe shakespeare-bpe
     TextSize(3_000_000, 700, 128, 4, 4, 64, 0.1, 1_024, 6e-3, 2_000, 0.99, 10, 3),
@@ -70,10 +70,8 @@ class TextLength:
     """What the sizes depend on.
 
     Attributes:
-        characters: the length of the text.
         alphabet: how many of the most frequent characters make up `COVERAGE` of the text.
-        words: distinct words of two letters or more, as far as they matter; at least as many
-            subwords can be made of them.
+        words: distinct words of two letters or more, as far as they matter.
     """
 
     characters: int
@@ -83,8 +81,8 @@ class TextLength:
 
 
 def text_size_for(characters: int) -> TextSize:
-    """The first settings of the list that fit a text of this length."""
-    fits = (size for size in LADDER if size.characters is None or characters <= size.characters)
+    """The first of TEXT_SIZES that fits."""
+    fits = (size for size in TEXT_SIZES if size.characters is None or characters <= size.characters)
     return next(fits)
 
 
@@ -96,13 +94,13 @@ def measure(corpora: Sequence[TextCorpus], rule: Rule) -> TextLength:
     for document in all_documents(corpora, rule):
         counts.update(document)
         documents += 1
-        if len(words) < LADDER[-1].subwords:
+        if len(words) < TEXT_SIZES[-1].subwords:
             words.update(WORD.findall(document))
     characters = counts.total()
-    if characters < LEAST:
+    if characters < LEAST_CHARACTERS:
         raise DataError(
             "the text is too short to train a language model on.",
-            expected=f"at least {LEAST:,} characters; a book has 500,000",
+            expected=f"at least {LEAST_CHARACTERS:,} characters; a book has 500,000",
             got=f"{characters:,} characters",
             do="give more text: --text FILE --text FILE",
             place=Location(corpora[0].file),
@@ -142,9 +140,9 @@ name = {text(name)}
 [data]
 documents = {text(rule)}  # a document is a "file", a "line" or a "blank-line" block
 held_out = {held_out}  # share of the text at its end, for validation
-language = {text(_language(files))}
+language = {text(_common_language(files))}
 
-{_corpora(files)}
+{_corpora_sections(files)}
 [tokenizer]
 kind = "bpe"
 size = {FIXED + length.alphabet + min(size.subwords, length.words)}
@@ -175,20 +173,17 @@ patience = {size.patience}  # stop after this many validations without improveme
 """
 
 
-def _corpora(files: Iterable[Path]) -> str:
-    paths = (str(file.absolute()).replace("$", "$$") for file in files)  # a $ stays a $
-    return "\n".join(
-        f"[[data.train]]\nfile = {json.dumps(path, ensure_ascii=False)}\n" for path in paths
-    )
+def _corpora_sections(files: Iterable[Path]) -> str:
+    return "\n".join(f"[[data.train]]\nfile = {toml_path(file)}\n" for file in files)
 
 
-def _language(files: Sequence[Path]) -> str:
+def _common_language(files: Sequence[Path]) -> str:
     """ "ko" of "news.ko" and "news.ko.txt.gz"; "" if the names do not agree on a code."""
-    codes = {_code(file) for file in files}
+    codes = {_language_code(file) for file in files}
     return codes.pop() if len(codes) == 1 else ""
 
 
-def _code(file: Path) -> str:
+def _language_code(file: Path) -> str:
     suffixes = [suffix.removeprefix(".") for suffix in Path(bare_name(file)).suffixes]
     codes = [
         suffix for suffix in suffixes if len(suffix) == 2 and suffix.isalpha() and suffix.islower()

@@ -1,9 +1,9 @@
 """CUDA graphs: forward and backward passes that a GPU records, and repeats by a single call.
 
-The host asks for the thousand small kernels of a micro-batch one after another, which takes longer
-than a GPU computes many of them. A recorded pass reads and writes the same memory each time, so a
-batch, the factor of the loss and the seeds of the dropout masks are copied there. It serves for
-batches of the same shape only (`training.batches = "packed"`).
+Asking for the thousand small kernels of a micro-batch one by one takes longer than computing many
+of them. A recorded pass always reads and writes the same memory, so a batch, the factor of the loss
+and the seeds of the dropout masks are copied there. It serves for batches of the same shape only
+(`training.batches = "packed"`).
 """
 
 import warnings
@@ -27,17 +27,17 @@ from jumok.training.devices.memory import first_sentences
 from jumok.training.optimization.weights import ModelReplica
 from jumok.training.task import MicroBatch
 
-MOST = 4
+MOST_RECORDED = 4
 """Recorded shapes; the activations of each stay in the memory of the GPU."""
 BEFORE = 2
-"""Passes of a shape that are computed before one is recorded: they compile, and fill caches."""
-REMEMBERED = 1000
+"""BothPasses of a shape that are computed before one is recorded: they compile, and fill caches."""
+MOST_COUNTED_SHAPES = 1000
 """Shapes that are counted; batches of exact lengths have many, and none comes again soon."""
 COUNTS = "targets", "sources"
 """Numbers of a batch that neither the objectives nor the models compute with."""
 
 Work = Callable[[], Float[Tensor, "2"]]
-Passes = Callable[[MicroBatch, float | Tensor], Float[Tensor, "2"]]
+BothPasses = Callable[[MicroBatch, float | Tensor], Float[Tensor, "2"]]
 """Both passes of a batch on the device, given the factor of its loss; the gradients are added up in
 place."""
 
@@ -47,7 +47,7 @@ Record = Callable[[Work], tuple[Callable[[], None], Float[Tensor, "2"]]]
 
 @dataclass(frozen=True)
 class ShapeCount:
-    """How often a shape was computed, and how many masks of dropout it takes."""
+    """How often a shape was computed, and how many dropout masks it takes."""
 
     times: int = 0
     masks: int = 0
@@ -58,8 +58,8 @@ class Recorded:
     """The passes of one shape.
 
     Attributes:
-        batch, scale, key: where they read the micro-batch, the factor of the loss, and what the
-            masks of dropout follow from.
+        batch, scale, key: where they read the micro-batch, the factor of the loss, and the key of
+            the dropout masks.
         again: computes the passes.
         sums: their result.
     """
@@ -72,11 +72,7 @@ class Recorded:
 
 
 class CudaGraphs:
-    """Records the passes of shapes that come again.
-
-    Args:
-        record: on a GPU, `by_cuda`.
-    """
+    """Records the passes of shapes that come again; on a GPU, `record` is `by_cuda`."""
 
     def __init__(self, record: Record) -> None:
         self._record = record
@@ -89,18 +85,18 @@ class CudaGraphs:
         return len(self._recorded)
 
     def compute(
-        self, replica: ModelReplica, batch: MicroBatch, scale: float, passes: Passes
+        self, replica: ModelReplica, batch: MicroBatch, scale: float, passes: BothPasses
     ) -> Float[Tensor, "2"]:
         """The result of `passes`, which are the same every time, recorded if that is possible."""
         if self._given_up or not self._recordable(replica.model):
             return passes(batch, scale)
-        shape = id(replica.model), shape_of(batch)
+        shape = id(replica.model), _fixed_parts(batch)
         graph = self._recorded.get(shape)
         if graph is None:
             seen = self._seen.get(shape, ShapeCount())
-            if seen.times < BEFORE or len(self._recorded) == MOST:
+            if seen.times < BEFORE or len(self._recorded) == MOST_RECORDED:
                 sums = passes(batch, scale)
-                if seen.times or len(self._seen) < REMEMBERED:
+                if seen.times or len(self._seen) < MOST_COUNTED_SHAPES:
                     self._seen[shape] = ShapeCount(seen.times + 1, replica.noise.calls)
                 return sums
             try:
@@ -113,7 +109,7 @@ class CudaGraphs:
                 )
                 self._given_up = True
                 return passes(batch, scale)
-        for buffer, tensor in zip(tensors_of(graph.batch), tensors_of(batch), strict=True):
+        for buffer, tensor in zip(_tensors_in(graph.batch), _tensors_in(batch), strict=True):
             buffer.copy_(tensor)
         graph.scale.fill_(scale)
         graph.key.fill_(replica.noise.key)
@@ -121,8 +117,8 @@ class CudaGraphs:
         return graph.sums.clone()
 
     def _recordable(self, model: nn.Module) -> bool:
-        """Whether a recorded pass would do all that this one does: there are no listeners, changes
-        or hooks in this context, and no experts, whose shares the host reads.
+        """Whether a recorded pass would do all that this one does: no listeners, changes or hooks
+        in this context, and no experts, whose shares the host reads.
         """
         if any_listeners() or any_overrides():
             return False
@@ -136,9 +132,9 @@ class CudaGraphs:
         return not (experts or any(map(acting, hooks_of(model))))
 
     def _new(
-        self, replica: ModelReplica, batch: MicroBatch, passes: Passes, masks: int
+        self, replica: ModelReplica, batch: MicroBatch, passes: BothPasses, masks: int
     ) -> Recorded:
-        device = next(tensors_of(batch)).device
+        device = next(_tensors_in(batch)).device
         buffers = with_tensors(batch, Tensor.clone)
         scale = torch.zeros((), device=device)
         key = torch.zeros((), dtype=torch.int64, device=device)
@@ -150,29 +146,29 @@ class CudaGraphs:
         return Recorded(buffers, scale, key, *self._record(run))
 
 
-def shape_of(batch: object) -> tuple[object, ...]:
+def _fixed_parts(batch: object) -> tuple[object, ...]:
     """What a batch shares with a recorded one: all but the numbers in tensors, and counts."""
     return tuple(
-        (name, shape_of(value))
+        (name, _fixed_parts(value))
         if is_dataclass(value)
         else (name, value.shape, value.dtype)
         if isinstance(value, Tensor)
         else (name, value)
-        for name, value in parts_of(batch)
+        for name, value in _own_fields(batch)
         if name not in COUNTS
     )
 
 
-def tensors_of(batch: object) -> Iterator[Tensor]:
+def _tensors_in(batch: object) -> Iterator[Tensor]:
     """All tensors of a batch, also of the dataclasses that it is made of."""
-    for _, value in parts_of(batch):
+    for _, value in _own_fields(batch):
         if isinstance(value, Tensor):
             yield value
         elif is_dataclass(value):
-            yield from tensors_of(value)
+            yield from _tensors_in(value)
 
 
-def parts_of(batch: object) -> Iterator[tuple[str, object]]:
+def _own_fields(batch: object) -> Iterator[tuple[str, object]]:
     """The fields of a batch, and what it computes once."""
     kinds = vars(type(batch)).items()
     once = [name for name, value in kinds if isinstance(value, cached_property)]

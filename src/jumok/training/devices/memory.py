@@ -17,7 +17,7 @@ _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # of glibc's malloc.h
 
 
 def recompute(model: nn.Module) -> None:
-    """Lets the model's blocks be computed again for their gradients, instead of being kept.
+    """Recomputes the model's blocks for their gradients, instead of keeping them.
 
     Raises:
         ConfigError: the model has no blocks.
@@ -36,9 +36,8 @@ def recompute(model: nn.Module) -> None:
 def give_back_freed_memory() -> None:
     """Gives freed memory back to the system, now and from now on, where the C library is glibc.
 
-    glibc keeps freed blocks of up to 32 MB for the next ones. Between tensors that stay, these gaps
-    fit few others, and a process grows to twice of what it uses. Tensors of LARGE bytes get memory
-    of their own from now on, unless they fit into an earlier gap.
+    glibc keeps freed blocks of up to 32 MB, and a process grows to twice of what it uses. Tensors
+    of LARGE bytes get memory of their own from now on, unless they fit into an earlier gap.
     """
     try:
         library = ctypes.CDLL(None)
@@ -64,7 +63,7 @@ def memory_explained(training: TrainingConfig, device: torch.device) -> Iterator
 
 
 def advice(training: TrainingConfig) -> str:
-    """What to set when a GPU is full: smaller micro-batches, or recomputing."""
+    """What to set when a GPU is full."""
     half = max(1, training.tokens_per_micro_batch // 2)
     lower = (
         f"--set training.tokens_per_micro_batch={half} (now {training.tokens_per_micro_batch}): "

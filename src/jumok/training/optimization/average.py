@@ -11,8 +11,9 @@ class Average:
     """Averages the weights according to `config`.
 
     ema: after step t, a <- d a + (1 - d) w with d = min(decay, (1 + t) / (10 + t)), so that the
-    first weights are soon forgotten. last: the mean of the last k snapshots, one taken at every
-    validation. none: the weights themselves.
+    first
+    weights are soon forgotten. last: the mean of the last k snapshots, one at every validation.
+    none: the weights themselves.
     """
 
     def __init__(self, config: AverageConfig, weights: Float[Tensor, " size"]) -> None:

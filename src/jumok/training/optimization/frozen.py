@@ -1,7 +1,7 @@
 """Frozen rows of embedding tables, which training leaves bit-identical.
 
-A gradient of zero, which excludes them from the norm that is clipped, is not enough: weight decay
-and averaging would still change them. So they are written back after every step.
+Even with a gradient of zero, weight decay and averaging would change them. So they are written back
+after every step.
 """
 
 import torch

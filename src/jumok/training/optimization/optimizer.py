@@ -112,8 +112,8 @@ class Optimizer:
 def windows(start: int, end: int, device: torch.device) -> Iterator[slice]:
     """Parts of a row, for threads that share it; on a GPU, all of it.
 
-    They begin on cache lines if the row does, so that vector instructions never meet a rest, which
-    would be rounded differently: the bits do not depend on where a row was cut.
+    They begin on cache lines if the row does: vector instructions never meet a rest, which would be
+    rounded differently, so the bits do not depend on where a row was cut.
     """
     size = WINDOW if device.type == "cpu" else max(1, end - start)
     return (slice(at, min(at + size, end)) for at in range(start, end, size))

@@ -9,12 +9,12 @@ from jumok.kernels.linear import Linear
 from jumok.shapes import Float, Tensor
 from jumok.training.optimization.slices import ALIGN, Range, RowSegment, in_blocks
 
-TOGETHER = 1 << 20
+UNIT_ELEMENTS = 1 << 20
 """Elements of matrices of one shape that Muon steps together, and one process owns."""
 
 
 class FlatParameters:
-    """The order of the parameters of `model` in one row: inner matrices first, then tables, norms.
+    """The order of a model's parameters in one row: inner matrices first, then tables, norms.
 
     Attributes:
         hidden: where the matrices of linear layers and convolutions end.
@@ -49,9 +49,7 @@ class FlatParameters:
 
     @property
     def entries(self) -> list[tuple[str, Range, torch.Size]]:
-        """Each parameter's name, its range of the row and its shape; the range ends at the next
-        cache line, filled up with zeros.
-        """
+        """Each parameter's name, range (up to the next cache line, filled with zeros) and shape."""
         ends = [start for _, start, _ in self._starts[1:]] + [self.size]
         return [
             (name, (start, end), shape)
@@ -60,12 +58,12 @@ class FlatParameters:
 
     @property
     def units(self) -> list[tuple[int, tuple[int, int, int]]]:
-        """The stacks in parts of about TOGETHER elements, each with its start and its shape."""
+        """Parts of the stacks of about UNIT_ELEMENTS elements: their starts and shapes."""
         units = []
         for start, (count, rows, columns) in self.matrices:
             # A part starts on a cache line.
             fewest = ALIGN // math.gcd(ALIGN, rows * columns)
-            most = max(1, TOGETHER // (fewest * rows * columns)) * fewest
+            most = max(1, UNIT_ELEMENTS // (fewest * rows * columns)) * fewest
             for first in range(0, count, most):
                 some = min(most, count - first), rows, columns
                 units.append((start + first * rows * columns, some))

@@ -1,8 +1,7 @@
 """The learning rate over the course of a run: `peak x warmup x decay`, pure functions of the step.
 
-Decay follows the finished share of the run, so that a recipe can have a number of steps or of
-minutes. In a run of minutes the warm-up ends after its steps or after `warmup_share` of the time,
-whichever comes first.
+Decay follows the finished share of the run, of its steps or its minutes. In a run of minutes the
+warm-up ends after its steps or after `warmup_share` of the run, whichever comes first.
 """
 
 import math
@@ -13,13 +12,12 @@ from jumok.config import ScheduleConfig
 def learning_rate(
     schedule: ScheduleConfig, peak: float, step: int, share: float, *, timed: bool = False
 ) -> float:
-    """The learning rate of one optimizer step.
+    """The learning rate of one optimizer step, counted from 1.
 
     Args:
         peak: reached at the end of the warm-up.
-        step: counts from 1.
         share: the finished share of the run, 0 to 1: of its steps, or of its time.
-        timed: the share is one of time.
+        timed: minutes limit the run.
     """
     warmups = warmups_over(schedule, step, share, timed=timed)
     return peak * min(warmups, 1.0) * decay(schedule, warmups, share)
@@ -32,7 +30,7 @@ def warmups_over(schedule: ScheduleConfig, step: int, share: float, *, timed: bo
 
 
 def decay(schedule: ScheduleConfig, warmups: float, share: float) -> float:
-    """The learning rate as a share of the peak, without the warm-up.
+    """The learning rate as a share of the peak, without the warm-up; see `warmups_over`.
 
     * constant: 1
     * inverse-sqrt: sqrt(warmup / step) after the warmup, which is 1 / sqrt(warmups)
@@ -40,9 +38,6 @@ def decay(schedule: ScheduleConfig, warmups: float, share: float) -> float:
     * cosine: final + (1 - final) (1 + cos(pi share)) / 2 (Loshchilov and Hutter 2017)
     * warmup-stable-decay: 1, then linear to final over the last `decay_share` of the run (Hu et al.
       2024, section 4)
-
-    Args:
-        warmups: the result of `warmups_over`.
     """
     final = schedule.final_share
     match schedule.kind:

@@ -1,8 +1,8 @@
 """The weights in rows of every parameter, brought together block by block: FSDP2.
 
-Each process has some rows of every float32 weight, of its gradient, its moments and its average
-(`Shards`). All processes compute equally many micro-batches: one with fewer computes one that
-belongs to another process, and multiplies its loss by zero.
+Each process has some rows of every float32 weight, of its gradient, its moments and its average.
+All processes compute equally many micro-batches: one with fewer computes one that belongs to
+another process, and multiplies its loss by zero.
 
 Source: Rajbhandari et al. 2020 (ZeRO-3); Zhao et al. 2023 (FSDP).
 """
@@ -88,7 +88,7 @@ class Sharded:
         self._collected: Tensor | None = None
 
     def assign(self, micro_batches: Sequence[Sequence[int]]) -> list[list[Assignment]]:
-        """What each share of this process computes: as many micro-batches as any other process."""
+        """As many micro-batches as any other process computes."""
         count = self._ranks.count
         # If its loss is not finite, the process whose own it is finds the same.
         spare = Assignment(next(share[-1] for share in micro_batches if share), counts=False)
@@ -113,11 +113,11 @@ class Sharded:
 
     @torch.no_grad()
     def sum_gradients(self) -> Float[Tensor, " norms"]:
-        """The norms of the rows of all processes; FSDP2 has summed the gradients already."""
+        """FSDP2 has summed the gradients already."""
         self._gradients = []
         for parameter, frozen in zip(self._parameters, self._frozen, strict=True):
             assert parameter.grad is not None, "FSDP2 gives every parameter a gradient"
-            gradient = _rows_of(parameter.grad)
+            gradient = _own_rows(parameter.grad)
             gradient *= self._ranks.count  # FSDP2 gives the mean, and gloo no other factor
             frozen.silence(gradient)
             self._gradients.append(gradient)
@@ -167,7 +167,6 @@ class Sharded:
 
     @torch.no_grad()
     def state(self) -> dict[str, Tensor]:
-        """What this process has, under the names that slices have."""
         averages = [average.state() for average in self._averages]
         return {
             "master": self._joined(self._own),
@@ -205,7 +204,7 @@ class Sharded:
 
     @property
     def _own(self) -> list[Tensor]:
-        return [_rows_of(parameter.detach()) for parameter in self._parameters]
+        return [_own_rows(parameter.detach()) for parameter in self._parameters]
 
     @property
     def _whole(self) -> Float[Tensor, " size"]:
@@ -246,10 +245,7 @@ def refuse_undivided(
     config: TrainingConfig,
     count: int,
 ) -> None:
-    """Refuses what cannot be trained in rows of every parameter.
-
-    Args:
-        count: of the processes.
+    """Refuses what cannot be trained in rows of every parameter by `count` processes.
 
     Raises:
         ConfigError: Muon, a model without blocks, a weight that several blocks have, a weight
@@ -270,7 +266,7 @@ def refuse_undivided(
             do=INSTEAD,
         )
     names = {id(parameter): name for name, parameter in model.named_parameters()}
-    outside = {id(parameter) for parameter in _outside(model, blocks)}
+    outside = {id(parameter) for parameter in _parameters_outside(model, blocks)}
     seen = set(outside)
     for block in blocks:
         inside = {id(parameter) for parameter in block.parameters()}
@@ -300,7 +296,7 @@ def refuse_undivided(
         )
 
 
-def _outside(model: nn.Module, blocks: Sequence[Block]) -> list[nn.Parameter]:
+def _parameters_outside(model: nn.Module, blocks: Sequence[Block]) -> list[nn.Parameter]:
     inside = {id(module) for block in blocks for module in block.modules()}
     return [
         parameter
@@ -310,7 +306,7 @@ def _outside(model: nn.Module, blocks: Sequence[Block]) -> list[nn.Parameter]:
     ]
 
 
-def _rows_of(parameter: Tensor) -> Tensor:
+def _own_rows(parameter: Tensor) -> Tensor:
     rows: Tensor = parameter.to_local()  # type: ignore[attr-defined]
     return rows
 
@@ -337,7 +333,7 @@ class Shards:
         ]
 
     def ranges(self, index: int) -> list[Range]:
-        """The ranges of process `index`: with a parameter's last row also the zeros after it."""
+        """With a parameter's last row also the zeros after it."""
         ranges = []
         for (_, (start, end), shape), (first, last) in zip(
             self._layout.entries, self._rows(index), strict=True
@@ -348,7 +344,7 @@ class Shards:
         return ranges
 
     def joined(self, parts: Sequence[Tensor], index: int) -> Float[Tensor, " own"]:
-        """The parts that process `index` has, one after another, as its ranges say."""
+        """The parts of process `index`, one after another, as its ranges say."""
         ranges = self.ranges(index)
         row = parts[0].new_zeros(sum(end - start for start, end in ranges))
         for window, part in zip(self.split(row, index), parts, strict=True):

@@ -1,8 +1,8 @@
 """The weights as one row, of which each process updates a slice.
 
 Computations use weights in `precision`; the "master" weights are float32. Each share has a replica
-of the model, with common weights and a gradient of its own. A process has the sum of the gradients,
-the master weights, the moments and the average of its slice only.
+of the model, with common weights and a gradient of its own. A process has the summed gradient, the
+master weights, the moments and the average of its slice only.
 
 Source: Micikevicius et al. 2018 (master weights); Rajbhandari et al. 2020 (slices: ZeRO-2).
 """
@@ -13,7 +13,7 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextvars import copy_context
 from functools import partial
 from itertools import accumulate, groupby
-from typing import ParamSpec, TypeVar
+from typing import Any
 
 import torch
 from torch import nn
@@ -34,9 +34,6 @@ from jumok.training.optimization.slices import (
 from jumok.training.optimization.weights import Assignment, Compute, ModelReplica, TrainingSetup
 from jumok.training.ranks import Ranks, tree_sum
 from jumok.training.task import Objective
-
-Arguments = ParamSpec("Arguments")
-Result = TypeVar("Result")
 
 
 class Sliced:
@@ -137,7 +134,7 @@ class Sliced:
         return self.layout.views(self._whole())
 
     def state(self) -> dict[str, Tensor]:
-        """The state of this process's slice; the weights follow from the master weights."""
+        """The weights follow from the master weights."""
         return {"master": self._master} | self._optimizer.state() | self._average.state()
 
     def ranges(self, name: str) -> list[Range] | None:
@@ -175,8 +172,6 @@ class Sliced:
 class Exchange:
     """Sums gradients over the processes slice by slice, and brings the weights back whole.
 
-    Sums are made in the tree of `tree_sum`, whose order depends on the number of shares alone.
-
     Attributes:
         number: of its slice; and of its shares, modulo the number of processes.
         ranges: what it owns of each segment of the row. One after another, they are the slice.
@@ -204,7 +199,7 @@ class Exchange:
         filled = 0
         at_once = WINDOW if total.device.type == "cpu" else max(1, len(total))
         for window in self._slices.windows(at_once):
-            sums = [tree_sum([part[start:end] for part in parts])[0] for start, end in window]
+            sums = [tree_sum([part[start:end] for part in parts]) for start, end in window]
             partial = sums[0] if len(sums) == 1 else torch.cat(sums)
             offsets = [0, *accumulate(end - start for start, end in window)]
             first = 0
@@ -215,7 +210,7 @@ class Exchange:
                 )
                 received = torch.empty_like(kept)
                 self._ranks.sendrecv(step.other, sent, received)
-                [partial] = tree_sum([kept, received])
+                partial = tree_sum([kept, received])
                 first = step.kept[0]
             total[filled : filled + len(partial)] = partial
             filled += len(partial)
@@ -276,11 +271,9 @@ class Exchange:
 class CallingThread(Executor):
     """An executor that computes at once, in the thread that asks."""
 
-    def submit(
-        self, work: Callable[Arguments, Result], /, *args: Arguments.args, **named: Arguments.kwargs
-    ) -> Future[Result]:
+    def submit(self, work: Callable[..., Any], /, *args: Any, **named: Any) -> Future[Any]:
         """The result, or the error."""
-        future: Future[Result] = Future()
+        future: Future[Any] = Future()
         try:
             future.set_result(work(*args, **named))
         except Exception as error:

@@ -1,8 +1,8 @@
 """How the flat row of weights is divided among the processes, and who exchanges with whom.
 
-The boundaries at which it may be cut follow from the model alone, so whatever is computed between
-two of them has the same bits in any number of processes. Processes exchange in pairs, first the
-neighbours, and each step halves the range of slices: most of the traffic stays inside of a machine.
+The boundaries at which it may be cut follow from the model alone, so the bits do not depend on the
+number of processes. Processes exchange in pairs, first the neighbours, and each step halves the
+range of slices: most of the traffic stays inside of a machine.
 
 Source: Rabenseifner 2004 (recursive halving and doubling); Rajbhandari et al. 2020 (ZeRO).
 """
@@ -28,11 +28,7 @@ Range = tuple[int, int]
 
 @dataclass(frozen=True)
 class RowSegment:
-    """A part of the row.
-
-    Attributes:
-        boundaries: where it may be cut, ascending, from its first element to its end.
-    """
+    """A part of the row, which may be cut at `boundaries`, ascending, its ends included."""
 
     boundaries: Sequence[int]
 
@@ -71,11 +67,7 @@ class ExchangeStep:
 
 
 def exchange_steps(index: int, count: int) -> list[ExchangeStep]:
-    """The exchanges of process `index`, one after another, until one slice is left.
-
-    Args:
-        count: of the processes, a power of two.
-    """
+    """The exchanges of process `index` of `count`, a power of two, until one slice is left."""
     steps = []
     first, end = 0, count
     for bit in range(count.bit_length() - 1):
@@ -93,10 +85,7 @@ def slice_number(index: int, count: int) -> int:
 
 
 class Slices:
-    """The slices of a row.
-
-    Args:
-        count: a power of two.
+    """The slices of a row; `count` is a power of two.
 
     Attributes:
         most_blocks: of a slice.

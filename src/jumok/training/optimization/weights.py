@@ -1,4 +1,4 @@
-"""The interface of the weights in training, whichever way several processes share them.
+"""The weights in training, whichever way several processes share them.
 
 `sliced.py` has a row of which each process updates a slice, `sharded.py` rows of every parameter,
 brought together block by block.
@@ -52,11 +52,7 @@ class Assignment:
 
 @dataclass(frozen=True)
 class ModelReplica:
-    """A model that computes one share after another.
-
-    Attributes:
-        loss: of a batch and the label smoothing.
-    """
+    """A model that computes one share after another, and its loss of (batch, smoothing)."""
 
     model: nn.Module
     noise: Noise
@@ -75,7 +71,7 @@ Compute = Callable[[ModelReplica, Assignment], Float[Tensor, "2"]]
 """The forward and backward pass of a assignment; gives its summed loss and balance in float64."""
 
 
-class Weights(Protocol):
+class TrainedWeights(Protocol):
     """Computed weights, gradients, master weights, moments and averages, all on `device`.
 
     All processes call the same methods in the same order.
@@ -136,6 +132,4 @@ class Weights(Protocol):
         """
         ...
 
-    def load_state(self, state: Mapping[str, Tensor]) -> None:
-        """Restores the result of `state`."""
-        ...
+    def load_state(self, state: Mapping[str, Tensor]) -> None: ...

@@ -2,13 +2,12 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from jumok.config import CaptionConfig, CaptionCorpusConfig
 from jumok.data.captions.batches import CaptionedPictures
-from jumok.data.captions.corpus import CaptionCorpus, Captioned, read_captions, split_pictures
+from jumok.data.captions.corpus import CaptionCorpus, read_captions, split_pictures
 from jumok.data.captions.store import FeatureSource, Item, store_inputs
 from jumok.data.files.atomic import atomic_folder, write_durably
 from jumok.data.files.images import ImageSource, PictureFiles
@@ -40,7 +39,7 @@ class PreparedCaptions:
     Attributes:
         checked: the validation images and their reference captions.
         boxes: of the objects that validation captions name; None: not known.
-        sources: the name of every table, for the card.
+        sources: the name of every table.
     """
 
     tokenizer: Tokenizer
@@ -51,12 +50,14 @@ class PreparedCaptions:
     sources: tuple[str, ...]
 
 
-def prepare(config: CaptionConfig, home: Path, cache: Path, say: Reporter) -> PreparedCaptions:
+def prepare_captions(
+    config: CaptionConfig, home: Path, cache: Path, say: Reporter
+) -> PreparedCaptions:
     """Reads the captions, splits them by image, and stores the images at the model's size.
 
     The captions of the test images are written to test.tsv in the run's folder.
     """
-    train_on, check_on, boxes = _corpora(config, home, say)
+    train_on, check_on, boxes = _tables(config, home, say)
     splits = _splits(config, train_on, check_on, say)
     say(", ".join(f"{name}: {len(split):,} images" for name, split in splits.items()))
     for name in ("train", "validation"):
@@ -69,13 +70,15 @@ def prepare(config: CaptionConfig, home: Path, cache: Path, say: Reporter) -> Pr
         _write_table(home / TEST, splits["test"])
     lines = (caption for captions in splits["train"].captions for caption in captions)
     tokenizer = learn_tokenizer(config.tokenizer, lines, home / "tokenizer.model", config.seed, say)
-    train, _ = _stored(splits["train"], "train", config, tokenizer, cache, say)
-    validation, checked = _stored(splits["validation"], "validation", config, tokenizer, cache, say)
+    train, _ = _stored_split(splits["train"], "train", config, tokenizer, cache, say)
+    validation, checked = _stored_split(
+        splits["validation"], "validation", config, tokenizer, cache, say
+    )
     sources = tuple(corpus.captions.name for corpus in train_on)
     return PreparedCaptions(tokenizer, train, validation, checked, boxes, sources)
 
 
-def _corpora(
+def _tables(
     config: CaptionConfig, home: Path, say: Reporter
 ) -> tuple[tuple[CaptionCorpusConfig, ...], tuple[CaptionCorpusConfig, ...], Path | None]:
     """The training tables, the validation tables, and their boxes; scenes are drawn first."""
@@ -110,58 +113,36 @@ def _splits(
 ) -> dict[str, CaptionedSplit]:
     """The images of train, validation and test; none is held out if a validation table is given."""
     data = config.data
-    folders = [corpus.images for corpus in (*train, *validation)]
-    shares = (0.0, 0.0) if validation else (data.validation_share, data.test_share)
-    parts_of: dict[str, list[CaptionedSplit]] = {"train": [], "validation": [], "test": []}
-    for corpus in train:
-        files = _files(corpus, config)
-        pictures = _read(corpus, files, data.skip_damaged, folders.count(corpus.images) > 1, say)
-        for name, split in split_pictures(pictures, *shares).items():
-            parts_of[name].append(_pictures(corpus, files, split))
-    for corpus in validation:
-        files = _files(corpus, config)
-        pictures = _read(corpus, files, data.skip_damaged, folders.count(corpus.images) > 1, say)
-        parts_of["validation"].append(_pictures(corpus, files, pictures))
-    return {
-        name: CaptionedSplit(
-            [item for part in parts for item in part.items],
-            [captions for part in parts for captions in part.captions],
-        )
-        for name, parts in parts_of.items()
-    }
-
-
-def _files(corpus: CaptionCorpusConfig, config: CaptionConfig) -> PictureFiles:
     precomputed = config.model.encoder.kind == "given"
-    return FeatureSource(corpus.images) if precomputed else ImageSource(corpus.images)
+    folders = [table.images for table in (*train, *validation)]
+    shares = (0.0, 0.0) if validation else (data.validation_share, data.test_share)
+    splits = {name: CaptionedSplit([], []) for name in ("train", "validation", "test")}
+    for number, table in enumerate((*train, *validation)):
+        files: PictureFiles = (
+            FeatureSource(table.images) if precomputed else ImageSource(table.images)
+        )
+        report = CorpusReport(table.captions.name)
+        columns = CaptionCorpus(
+            table.captions, table.images, table.file_column, table.caption_column
+        )
+        shared = folders.count(table.images) > 1
+        pictures = read_captions(
+            columns, files, skip=data.skip_damaged, others=shared, report=report
+        )
+        say(str(report))
+        parts = {"validation": pictures}
+        if number < len(train):
+            parts = split_pictures(pictures, *shares)
+        for name, part in parts.items():
+            splits[name].items.extend(
+                Item(files, picture.file, Location(table.captions, picture.line))
+                for picture in part
+            )
+            splits[name].captions.extend(picture.captions for picture in part)
+    return splits
 
 
-def _read(
-    corpus: CaptionCorpusConfig, files: PictureFiles, skip: bool, others: bool, say: Reporter
-) -> list[Captioned]:
-    """The images of the table; `others` if another table uses the same folder."""
-    report = CorpusReport(corpus.captions.name)
-    columns = CaptionCorpus(
-        corpus.captions, corpus.images, corpus.file_column, corpus.caption_column
-    )
-    pictures = read_captions(columns, files, skip=skip, others=others, report=report)
-    say(str(report))
-    return pictures
-
-
-def _pictures(
-    corpus: CaptionCorpusConfig, files: PictureFiles, pictures: Sequence[Captioned]
-) -> CaptionedSplit:
-    return CaptionedSplit(
-        [
-            Item(files, picture.file, Location(corpus.captions, picture.line))
-            for picture in pictures
-        ],
-        [picture.captions for picture in pictures],
-    )
-
-
-def _stored(
+def _stored_split(
     split: CaptionedSplit,
     name: str,
     config: CaptionConfig,

@@ -61,9 +61,7 @@ class HeldOut:
         return cls(frozenset(sorted({*hashes})[: min(count, max(1, int(total * LARGEST_SHARE)))]))
 
     def split(self, share: float) -> tuple["HeldOut", "HeldOut"]:
-        """Splits it in two: `share` of the texts (0 to 1), those of the smallest hashes, and the
-        rest.
-        """
+        """Two parts: `share` of the texts (0 to 1), those of the smallest hashes, and the rest."""
         ordered = sorted(self.hashes)
         first = round(len(ordered) * share)
         return HeldOut(frozenset(ordered[:first])), HeldOut(frozenset(ordered[first:]))

@@ -25,11 +25,7 @@ Batches = TypeVar("Batches", bound=MicroBatch)
 
 @dataclass(frozen=True)
 class PreparedTexts:
-    """The training and validation data of a run.
-
-    Attributes:
-        labels: the labels of a classifier; () without labels.
-    """
+    """The training and validation data of a run; without labels, `labels` is ()."""
 
     tokenizer: Tokenizer
     train: ExampleStore
@@ -37,7 +33,7 @@ class PreparedTexts:
     labels: tuple[str, ...]
 
 
-def prepare(
+def prepare_examples_of(
     data: TextsConfig | LabelledTextsConfig,
     tokenizer: Callable[[Iterator[str]], Tokenizer],
     cache: Path,

@@ -1,8 +1,7 @@
 """Initializes embeddings with pretrained vectors.
 
-The rows are scaled by one factor to a mean norm of 1, as random rows have: the model then
-multiplies them by sqrt(dim) (`layers/embedding.py`). Words of several tokens, and tokens inside
-words, are initialized at random.
+The rows are scaled by one factor to a mean norm of 1, as random rows have. Words of several tokens,
+and tokens inside words, are initialized at random.
 
 Source: lecture 001 (embeddings by a pre-trained model); Qi et al. 2018 (in translation).
 """
@@ -48,7 +47,7 @@ class PretrainedRows:
 
     @torch.no_grad()
     def initialize(self, model: nn.Module) -> nn.Module:
-        """Writes the vectors into every embedding table, and freezes them if `frozen` is set."""
+        """Writes the vectors into every embedding table, frozen if the recipe says so."""
         for module in model.modules():
             if isinstance(module, Embedding):
                 self._check_width(module.table.shape[1])
@@ -69,7 +68,7 @@ class PretrainedRows:
 
 
 def pretrained_rows(config: VectorsConfig | None, tokenizer: Tokenizer) -> PretrainedRows | None:
-    """Finds the vectors of the whole words of the vocabulary; None if the recipe names no file."""
+    """The vectors of the whole words of the vocabulary; None if the recipe names no file."""
     if config is None:
         return None
     vectors = read_vectors(config.path)

@@ -10,7 +10,7 @@ from jumok.data.texts.tokenizer import TextTokenizer
 from jumok.data.tokenizer import Tokenizer
 from jumok.training.task import Reporter
 
-Kind = TypeVar("Kind", Tokenizer, TextTokenizer)
+AnyTokenizer = TypeVar("AnyTokenizer", Tokenizer, TextTokenizer)
 
 
 def learn_tokenizer(
@@ -28,14 +28,14 @@ def learn_tokenizer(
 
 
 def stored_tokenizer(
-    load: Callable[[Path], Kind],
-    train: Callable[..., Kind],
+    load: Callable[[Path], AnyTokenizer],
+    train: Callable[..., AnyTokenizer],
     settings: TokenizerConfig | TextTokenizerConfig,
     lines: Iterable[str],
     file: Path,
     seed: int,
     say: Reporter,
-) -> Kind:
+) -> AnyTokenizer:
     """`learn_tokenizer` for tokenizers of any kind."""
     if file.exists():
         return load(file)

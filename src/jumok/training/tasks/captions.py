@@ -37,9 +37,8 @@ from jumok.plugins import digests_of
 from jumok.shapes import Tensor
 from jumok.systems.captioner import Captioner, picture_reader_of
 from jumok.training import baselines
-from jumok.training.objectives.captions import captioning, rows_of
-from jumok.training.objectives.pairs import mean_loss
-from jumok.training.preparing.captions import PreparedCaptions, prepare
+from jumok.training.objectives import caption_rows, captioning, mean_loss
+from jumok.training.preparing.captions import PreparedCaptions, prepare_captions
 from jumok.training.task import (
     Objective,
     Reporter,
@@ -69,7 +68,7 @@ class CaptioningTask:
     def prepare(
         cls, config: CaptionConfig, home: Path, cache: Path, say: Reporter
     ) -> "CaptioningTask":
-        return cls(config, prepare(config, home, cache, say))
+        return cls(config, prepare_captions(config, home, cache, say))
 
     def build(self) -> nn.Module:
         return build(self._config.model, DataSizes(vocabulary=self._prepared.tokenizer.size))
@@ -85,7 +84,7 @@ class CaptioningTask:
         first = _stream(self._config, self._prepared)
         assert isinstance(model, Model)
         batches = chain.from_iterable(islice(first, 5))
-        share = padding_of_captions([rows_of(model, batch) for batch in batches])
+        share = padding_of_captions([caption_rows(model, batch) for batch in batches])
         yield f"padding: {share:.1%} of the target positions"
 
     def validate(self, model: nn.Module, dtype: torch.dtype) -> Scores:
@@ -169,9 +168,7 @@ class CaptioningTask:
         )
 
     def _setting(self, model: Model) -> AlignmentSetting | None:
-        """The alignment setting with the best pointing accuracy, or the default if there are no
-        boxes.
-        """
+        """The alignment setting with the best pointing accuracy; without boxes, the default."""
         if not model.cross_sites:
             return None
         prepared = self._prepared

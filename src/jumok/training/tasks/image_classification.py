@@ -19,7 +19,7 @@ from jumok.models.catalog import DataSizes, build
 from jumok.plugins import digests_of
 from jumok.shapes import Tensor
 from jumok.training import baselines
-from jumok.training.objectives.pairs import picture_classification
+from jumok.training.objectives import picture_classification
 from jumok.training.task import (
     Objective,
     Reporter,

@@ -27,7 +27,7 @@ from jumok.plugins import digests_of
 from jumok.shapes import Tensor
 from jumok.training import baselines
 from jumok.training.folder import TOKENIZER
-from jumok.training.objectives.pairs import mean_loss, next_token
+from jumok.training.objectives import mean_loss, next_token
 from jumok.training.preparing.texts import corpus_of
 from jumok.training.preparing.vocabulary import stored_tokenizer
 from jumok.training.task import (
@@ -67,7 +67,7 @@ class LanguageModelTask:
     def prepare(
         cls, config: LanguageModelConfig, home: Path, cache: Path, say: Reporter
     ) -> "LanguageModelTask":
-        return cls(config, prepare(config, home, cache, say))
+        return cls(config, prepare_documents(config, home, cache, say))
 
     def build(self) -> nn.Module:
         return build(self._config.model, DataSizes(vocabulary=self._prepared.tokenizer.size))
@@ -118,7 +118,7 @@ class LanguageModelTask:
         write_bundle(folder, weights, bundle, prepared.tokenizer, card)
 
 
-def prepare(
+def prepare_documents(
     config: LanguageModelConfig, folder: Path, cache: Path, say: Reporter
 ) -> PreparedDocuments:
     """Reads the text, trains or loads the tokenizer, writes token ids, and reports corrections."""

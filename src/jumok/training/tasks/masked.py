@@ -18,7 +18,7 @@ from jumok.models.masked import MaskedLanguageModel
 from jumok.plugins import digests_of
 from jumok.shapes import Tensor
 from jumok.training import baselines
-from jumok.training.objectives.texts import guess_masked
+from jumok.training.objectives import guess_masked
 from jumok.training.preparing import texts
 from jumok.training.preparing.pairs import write_world
 from jumok.training.preparing.texts import PreparedTexts, padding_share
@@ -67,7 +67,7 @@ class MaskedLanguageModelTask:
         if data.smallworld is not None:
             world = write_world(data.smallworld, config.seed, home, say)
             data = texts.of_world(data, world, data.smallworld.language)
-        return cls(config, texts.prepare(data, tokenizer, cache, say))
+        return cls(config, texts.prepare_examples_of(data, tokenizer, cache, say))
 
     def build(self) -> nn.Module:
         model = build(self._config.model, DataSizes(vocabulary=self._prepared.tokenizer.size))

@@ -23,7 +23,7 @@ from jumok.models.masked import MaskedLanguageModel
 from jumok.plugins import digests_of
 from jumok.shapes import Tensor
 from jumok.training import baselines
-from jumok.training.objectives.texts import classify_texts
+from jumok.training.objectives import text_classification
 from jumok.training.preparing import texts
 from jumok.training.preparing.texts import PreparedTexts, padding_share
 from jumok.training.preparing.vectors import pretrained_rows
@@ -57,7 +57,7 @@ class TextClassificationTask:
         self._config, self._prepared = config, prepared
         self._model, self._encoder = model, encoder
         self._vectors = pretrained_rows(config.vectors, prepared.tokenizer)
-        self.objective: Objective = classify_texts
+        self.objective: Objective = text_classification
         self.unit = "texts"
         training = config.training
         budgets = training.tokens_per_batch, training.tokens_per_micro_batch
@@ -83,7 +83,9 @@ class TextClassificationTask:
         def tokenizer(lines: Iterator[str]) -> Tokenizer:
             return learn_tokenizer(settings, lines, file, config.seed, say)
 
-        return cls(config, texts.prepare(config.data, tokenizer, cache, say), model, encoder)
+        return cls(
+            config, texts.prepare_examples_of(config.data, tokenizer, cache, say), model, encoder
+        )
 
     @property
     def labels(self) -> tuple[str, ...]:

@@ -27,14 +27,14 @@ from jumok.systems.translation.result import Translation
 from jumok.systems.translation.sentences import common_sentences
 from jumok.systems.translation.translator import Translator
 from jumok.training import baselines
-from jumok.training.objectives.pairs import ConsistentTranslation, mean_loss, translation
+from jumok.training.objectives import ConsistentTranslation, mean_loss, translation
 from jumok.training.preparing.pairs import (
     PreparedPairs,
-    prepare,
+    prepare_shards,
+    prepare_translation,
     training_sources,
     update_stream,
 )
-from jumok.training.preparing.prepared import prepare_shards
 from jumok.training.preparing.texts import padding_share
 from jumok.training.preparing.vectors import pretrained_rows
 from jumok.training.task import (
@@ -69,7 +69,7 @@ class TranslationTask:
     def prepare(
         cls, config: TranslationConfig, home: Path, cache: Path, say: Reporter
     ) -> "TranslationTask":
-        read = prepare_shards if config.data.is_prepared else prepare
+        read = prepare_shards if config.data.is_prepared else prepare_translation
         return cls(config, read(config, home, cache, say))
 
     def build(self) -> nn.Module:
@@ -172,9 +172,7 @@ class TranslationTask:
         write_bundle(folder, weights, bundle, prepared.tokenizer, card)
 
     def _setting(self, weights: Mapping[str, Tensor]) -> AlignmentSetting | None:
-        """The best alignment setting of the model, by some validation pairs; None: it has no
-        attention.
-        """
+        """The best alignment setting, by some validation pairs; None: there is no attention."""
         with torch.random.fork_rng(devices=[]):  # the random state of training is not changed
             model = self.build().eval()
         assert isinstance(model, SequenceToSequence)

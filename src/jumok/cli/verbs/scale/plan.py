@@ -95,7 +95,7 @@ def plan(
     from jumok.config import load_config
     from jumok.planning import plan as planning
     from jumok.planning.advice import warnings_of
-    from jumok.planning.products import Lengths
+    from jumok.planning.products import TextLengths
 
     variables = {"JUMOK_DATA": "data", "JUMOK_RUNS": "runs", **os.environ}  # no file is read
     config = load_config(recipe, changes or (), variables)
@@ -103,7 +103,7 @@ def plan(
     chosen, usual = clusters[0].card, planning.usual_lengths(config)
     assumed = planning.Assumptions(
         share=given.share or chosen.share,
-        lengths=Lengths(given.source_length or usual.source, given.length or usual.target),
+        lengths=TextLengths(given.source_length or usual.source, given.length or usual.target),
         vocabulary=given.vocabulary or planning.vocabulary_of(config),
         price=cards.price_per_hour,
     )

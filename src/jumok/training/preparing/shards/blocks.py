@@ -16,10 +16,10 @@ from jumok.data.pairs.cleaning.duplicates import HashKeys
 from jumok.data.pairs.pair import ColumnReader, Pair, PairColumns
 from jumok.data.pairs.store import SIDES
 from jumok.json_types import JsonObject
-from jumok.training.preparing.shards.plan import PARTS, CorpusPlan, WorkBlock
+from jumok.training.preparing.shards.plan import KEY_PARTS, CorpusPlan, WorkBlock
 
 _LINES = 20_000  # pairs written at once
-_BITS = np.uint64(64 - PARTS.bit_length() + 1)
+_BITS = np.uint64(64 - KEY_PARTS.bit_length() + 1)
 
 
 def write_block(plan: CorpusPlan, name: str, pairs: ColumnReader) -> int:
@@ -41,33 +41,29 @@ def write_block(plan: CorpusPlan, name: str, pairs: ColumnReader) -> int:
                 file.write(f"{joined}\n".encode("utf-8", "surrogatepass"))
             lines.append(part.lines)
             written += len(part)
-    _write(_in(plan, "blocks", f"{name}.lines"), np.concatenate(lines).astype("<u8").tobytes())
+    _write_file(_in(plan, "blocks", f"{name}.lines"), np.concatenate(lines).astype("<u8").tobytes())
     return written
 
 
 def read_block(
     plan: CorpusPlan, block: WorkBlock, size: int, rows: Rows | None = None
 ) -> Iterator[PairColumns]:
-    """The pairs of a block, `size` at a time.
-
-    Args:
-        rows: which pairs; None: all.
-    """
-    lines = _lines(plan, block)
+    """The pairs of a block, `size` at a time; only `rows`, if given."""
+    lines = _line_numbers(plan, block)
     with ExitStack() as stack:
-        sides = [stack.enter_context(file.open("rb")) for file in _sides(plan, block)]
+        sides = [stack.enter_context(file.open("rb")) for file in _side_files(plan, block)]
         source, target = (iter(side) if rows is None else compress(side, rows) for side in sides)
         if rows is not None:
             lines = lines[rows]
         for start in range(0, len(lines), size):
             own = lines[start : start + size]
-            yield PairColumns(_texts(source, len(own)), _texts(target, len(own)), own)
+            yield PairColumns(_next_texts(source, len(own)), _next_texts(target, len(own)), own)
 
 
-def read_lines(plan: CorpusPlan, block: WorkBlock, rows: Rows) -> Iterator[bytes]:
+def read_texts(plan: CorpusPlan, block: WorkBlock, rows: Rows) -> Iterator[bytes]:
     """The texts of these pairs, source after source's target, in UTF-8 with their line breaks."""
     with ExitStack() as stack:
-        sides = [stack.enter_context(file.open("rb")) for file in _sides(plan, block)]
+        sides = [stack.enter_context(file.open("rb")) for file in _side_files(plan, block)]
         texts = (compress(side, rows) for side in sides)
         yield from chain.from_iterable(zip(*texts, strict=True))
 
@@ -77,29 +73,29 @@ class BlockExamples:
 
     def __init__(self, plan: CorpusPlan, block: WorkBlock) -> None:
         self._plan, self._block = plan, block
-        self._lines = _lines(plan, block)
+        self._line_numbers = _line_numbers(plan, block)
 
     def __len__(self) -> int:
         return self._block.pairs
 
     def __getitem__(self, row: int) -> Pair:
         texts = []
-        for file in _sides(self._plan, self._block):
+        for file in _side_files(self._plan, self._block):
             with file.open("rb") as side:
-                texts += _texts(islice(side, row, None), 1)
-        return Pair(texts[0], texts[1], int(self._lines[row]))
+                texts += _next_texts(islice(side, row, None), 1)
+        return Pair(texts[0], texts[1], int(self._line_numbers[row]))
 
 
-def _texts(lines: Iterator[bytes], count: int) -> list[str]:
+def _next_texts(lines: Iterator[bytes], count: int) -> list[str]:
     joined = b"".join(islice(lines, count)).decode("utf-8", "surrogatepass")
     return joined.removesuffix("\n").split("\n")
 
 
-def _sides(plan: CorpusPlan, block: WorkBlock) -> list[Path]:
+def _side_files(plan: CorpusPlan, block: WorkBlock) -> list[Path]:
     return [plan.work / "blocks" / f"{block.name}.{side}" for side in SIDES]
 
 
-def _lines(plan: CorpusPlan, block: WorkBlock) -> npt.NDArray[np.int64]:
+def _line_numbers(plan: CorpusPlan, block: WorkBlock) -> npt.NDArray[np.int64]:
     return np.fromfile(plan.work / "blocks" / f"{block.name}.lines", "<u8").astype(np.int64)
 
 
@@ -126,24 +122,24 @@ class KeyTable:
 
     def write(self, plan: CorpusPlan, block: WorkBlock, name: str) -> None:
         """Writes it: where each part ends, then the columns."""
-        ends = np.searchsorted(self.keys >> _BITS, np.arange(1, PARTS + 1, dtype=np.uint64))
+        ends = np.searchsorted(self.keys >> _BITS, np.arange(1, KEY_PARTS + 1, dtype=np.uint64))
         parts = (ends.astype("<u8"), self.keys.astype("<u8"), self.sketches.astype("<u8"))
         content = b"".join(part.tobytes() for part in parts) + self.rows.astype("<u4").tobytes()
-        _write(_in(plan, "keys", f"{block.name}.{name}"), content)
+        _write_file(_in(plan, "keys", f"{block.name}.{name}"), content)
 
     @classmethod
     def read(cls, plan: CorpusPlan, block: WorkBlock, name: str, part: int) -> "KeyTable":
         """One part of a table."""
         file = plan.work / "keys" / f"{block.name}.{name}"
-        ends = np.fromfile(file, "<u8", PARTS).tolist()
+        ends = np.fromfile(file, "<u8", KEY_PARTS).tolist()
         count, start, end = ends[-1], ends[part - 1] if part else 0, ends[part]
-        with_sketches = file.stat().st_size > 8 * PARTS + 12 * count
+        with_sketches = file.stat().st_size > 8 * KEY_PARTS + 12 * count
 
         def column(start_of_keys: int, kind: str) -> npt.NDArray[np.unsignedinteger]:
             size = np.dtype(kind).itemsize
             return np.fromfile(file, kind, end - start, offset=start_of_keys + size * start)
 
-        start_of_keys = 8 * PARTS
+        start_of_keys = 8 * KEY_PARTS
         keys = column(start_of_keys, "<u8").astype(np.uint64)
         sketches = np.zeros(0, dtype=np.uint64)
         if with_sketches:
@@ -154,7 +150,7 @@ class KeyTable:
 
 def write_left(plan: CorpusPlan, block: WorkBlock, left: Rows) -> None:
     """Writes which pairs of a block are left by the filters of single pairs."""
-    _write(_in(plan, "found", f"{block.name}.left"), np.packbits(left).tobytes())
+    _write_file(_in(plan, "found", f"{block.name}.left"), np.packbits(left).tobytes())
 
 
 def read_left(plan: CorpusPlan, block: WorkBlock) -> Rows:
@@ -165,7 +161,7 @@ def read_left(plan: CorpusPlan, block: WorkBlock) -> Rows:
 
 def write_repeated(plan: CorpusPlan, task: int, kind: str, pairs: npt.NDArray[np.int64]) -> None:
     """Writes the numbers of the pairs that repeat earlier ones, as far as one task finds them."""
-    _write(_in(plan, "repeated", f"{task:05}.{kind}"), np.unique(pairs).tobytes())
+    _write_file(_in(plan, "repeated", f"{task:05}.{kind}"), np.unique(pairs).tobytes())
 
 
 def read_repeated(plan: CorpusPlan, block: WorkBlock, kind: str) -> Rows:
@@ -180,7 +176,7 @@ def read_repeated(plan: CorpusPlan, block: WorkBlock, kind: str) -> Rows:
 
 def write_hashes(plan: CorpusPlan, block: WorkBlock, hashes: HashKeys) -> None:
     """Writes a hash of each source of a block; 0 for pairs that the filters take away."""
-    _write(_in(plan, "found", f"{block.name}.hashes"), hashes.astype("<u8").tobytes())
+    _write_file(_in(plan, "found", f"{block.name}.hashes"), hashes.astype("<u8").tobytes())
 
 
 def read_hashes(plan: CorpusPlan, block: WorkBlock) -> HashKeys:
@@ -192,7 +188,7 @@ def read_hashes(plan: CorpusPlan, block: WorkBlock) -> HashKeys:
 def write_json(plan: CorpusPlan, folder: str, name: str, value: object) -> None:
     """Writes a value that stages hand on."""
     text = json.dumps(value, ensure_ascii=False)
-    _write(_in(plan, folder, f"{name}.json"), text.encode("utf-8", "backslashreplace"))
+    _write_file(_in(plan, folder, f"{name}.json"), text.encode("utf-8", "backslashreplace"))
 
 
 def read_json(plan: CorpusPlan, folder: str, name: str) -> JsonObject:
@@ -207,7 +203,7 @@ def settle(plan: CorpusPlan, since: float) -> None:
             force_to_disk(path)
 
 
-def _write(file: Path, content: bytes) -> None:
+def _write_file(file: Path, content: bytes) -> None:
     """Writes a file atomically; `settle` waits for all of them at once, which takes less time."""
     with atomic_file(file) as partial:
         partial.write_bytes(content)

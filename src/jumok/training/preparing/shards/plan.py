@@ -7,7 +7,7 @@
     FOLDER/work/blocks/, found/, ...           what stages hand on, removed at the end
 
 Nothing depends on the number of tasks: the pairs are divided into blocks of the same size, one for
-each shard, and their keys into PARTS parts.
+each shard, and their keys into KEY_PARTS parts.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ from jumok.json_types import JsonObject
 from jumok.training.preparing.pairs import corpus_of_pairs
 
 WORK, PLAN = "work", "plan.json"
-PARTS = 64
+KEY_PARTS = 64
 """The keys of all pairs are divided by their first six bits; a task compares some parts."""
 
 
@@ -39,9 +39,8 @@ class WorkBlock:
 
     Attributes:
         number: of the block among all, and of its shard.
-        corpus: the index of the corpus in the recipe.
-        part: the number of the block in the corpus.
-        start: how many pairs come before it, in this corpus and in the ones before.
+        corpus, part: the index of the corpus, and the number of the block in it.
+        start: how many pairs come before it, in all corpora.
     """
 
     number: int
@@ -52,7 +51,6 @@ class WorkBlock:
 
     @property
     def name(self) -> str:
-        """That of its files."""
         return name_of_block(self.corpus, self.part)
 
 
@@ -69,8 +67,7 @@ class CorpusPlan:
         folder: where to.
         tasks: into how many each stage is divided.
         shard_pairs: the pairs of each shard, before any are left out.
-        clean: the filters that are applied.
-        notes: why others cannot be.
+        clean, notes: the filters that are applied, and why others cannot be.
     """
 
     config: TranslationConfig
@@ -86,13 +83,12 @@ class CorpusPlan:
 
     @property
     def corpora(self) -> list[Corpus]:
-        """Those of the recipe."""
         skip = self.config.data.skip_damaged
         return [corpus_of_pairs(one, skip) for one in self.config.data.train]
 
     @cached_property
     def identity(self) -> JsonObject:
-        """What the shards depend on, as JSON, with a digest of every file."""
+        """What the shards depend on, with a digest of every file."""
         data = self.config.data.model_dump(mode="json")
         clean = self.clean.model_dump() if self.clean else None
         return {
@@ -106,7 +102,6 @@ class CorpusPlan:
 
     @property
     def digest(self) -> str:
-        """Names the identity."""
         content = json.dumps(self.identity, sort_keys=True)
         return hashlib.sha256(content.encode()).hexdigest()[:32]
 
@@ -127,8 +122,8 @@ def begin(plan: CorpusPlan) -> bool:
         Whether anything is left to do.
 
     Raises:
-        ConfigError: the folder holds something else, another recipe's corpus, or one that was
-            begun with another number of tasks.
+        ConfigError: the folder holds something else, another recipe's corpus, or one that was begun
+            with another number of tasks.
         DataError: a file of the corpus is missing, or the folder cannot be written.
     """
     for corpus in plan.corpora:
@@ -187,13 +182,3 @@ def _refuse_other(plan: CorpusPlan, file: Path) -> None:
             do=f"continue with --tasks {tasks}",
             place=Location(plan.folder),
         )
-
-
-def described(plan: CorpusPlan) -> dict[str, object]:
-    """What the manifest keeps of the plan."""
-    return {"plan": plan.digest, "clean": asdict_of(plan.clean), "seed": plan.config.seed}
-
-
-def asdict_of(clean: CleanConfig | None) -> object:
-    """The filters as JSON; false: none."""
-    return clean.model_dump() if clean else False

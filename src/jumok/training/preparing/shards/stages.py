@@ -27,10 +27,9 @@ from jumok.training.preparing.pairs import corpus_of_pairs, write_pairs, write_r
 from jumok.training.preparing.shards import blocks as files
 from jumok.training.preparing.shards.blocks import KeyTable
 from jumok.training.preparing.shards.plan import (
-    PARTS,
+    KEY_PARTS,
     CorpusPlan,
     WorkBlock,
-    described,
     name_of_block,
 )
 from jumok.training.preparing.vocabulary import learn_tokenizer
@@ -40,7 +39,7 @@ VALIDATION, TESTED = "validation", "test"
 NO_KEYS = NO_SKETCHES = np.zeros(0, dtype=np.uint64)
 
 
-def read(plan: CorpusPlan, task: int) -> None:
+def read_corpora(plan: CorpusPlan, task: int) -> None:
     """Divides the corpora into blocks; a task reads whole corpora."""
     for index in range(task, len(plan.corpora), plan.tasks):
         corpus = plan.corpora[index]
@@ -64,7 +63,7 @@ def read(plan: CorpusPlan, task: int) -> None:
 
 def filter_pairs(plan: CorpusPlan, task: int) -> None:
     """Applies the filters that judge each pair by itself, and writes the keys of those left."""
-    for block in _own(plan, task):
+    for block in _own_blocks(plan, task):
         _filter_block(plan, block)
 
 
@@ -122,7 +121,7 @@ def compare(plan: CorpusPlan, task: int) -> None:
         return
     every = list(plan.blocks())
     same, near = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
-    for part in range(task, PARTS, plan.tasks):
+    for part in range(task, KEY_PARTS, plan.tasks):
         if clean.duplicates is not None:
             numbers, first, _ = _merge_keys(plan, every, PAIR, part)
             same.append(numbers[first < numbers])
@@ -172,10 +171,10 @@ def train_tokenizer(plan: CorpusPlan, task: int) -> None:
             do="correct the languages or the columns in the recipe, or switch filters off",
             place=Location(plan.folder),
         )
-    validation, test = _held_out(plan, every)
+    validation, test = _held_out_of_blocks(plan, every)
     held = validation.hashes | test.hashes
     texts = chain.from_iterable(
-        files.read_lines(plan, block, _left(plan, block) & ~_among(plan, block, held))
+        files.read_texts(plan, block, _rows_left(plan, block) & ~_among(plan, block, held))
         for block in every
     )
     settings, file = plan.config.tokenizer, plan.work / TOKENIZER
@@ -195,7 +194,7 @@ def encode(plan: CorpusPlan, task: int) -> None:
     keep_texts = plan.config.tokenizer.sampling_alpha > 0.0
     encoder = PairEncoder((tokenizer, tokenizer), limits, keep_texts, threads=1)
     held = files.read_json(plan, "held", "out")
-    for block in _own(plan, task):
+    for block in _own_blocks(plan, task):
         stored = files.read_json(plan, "found", block.name)
         report = CleaningReport.from_json(stored["report"])
         left = _without_repeats(plan, block, report)
@@ -212,7 +211,7 @@ def encode(plan: CorpusPlan, task: int) -> None:
         files.write_json(plan, "encoded", block.name, values)
 
 
-def finish(plan: CorpusPlan, task: int) -> None:
+def write_results(plan: CorpusPlan, task: int) -> None:
     """Writes the reports and the manifest, and removes what the stages handed on."""
     del task
     every = list(plan.blocks())
@@ -241,7 +240,9 @@ def finish(plan: CorpusPlan, task: int) -> None:
         )
     tokenizer = Tokenizer.load(plan.work / TOKENIZER)
     name = plan.config.name
-    write_manifest(plan.folder, tokenizer, name=name, validation=validation, about=described(plan))
+    clean = plan.clean.model_dump() if plan.clean else False
+    about: dict[str, object] = {"plan": plan.digest, "clean": clean, "seed": plan.config.seed}
+    write_manifest(plan.folder, tokenizer, name=name, validation=validation, about=about)
     for folder in ("blocks", "keys", "repeated", "found", "encoded", "held", "read"):
         shutil.rmtree(plan.work / folder, ignore_errors=True)
 
@@ -256,12 +257,12 @@ class PrepareStage:
 
 
 STAGES = (
-    PrepareStage("read", read),
+    PrepareStage("read", read_corpora),
     PrepareStage("judge", filter_pairs),
     PrepareStage("compare", compare),
     PrepareStage("learn", train_tokenizer, alone=True),
     PrepareStage("encode", encode),
-    PrepareStage("finish", finish, alone=True),
+    PrepareStage("finish", write_results, alone=True),
 )
 
 
@@ -277,7 +278,7 @@ def _among(plan: CorpusPlan, block: WorkBlock, hashes: frozenset[int]) -> Rows:
     return np.isin(files.read_hashes(plan, block), np.array(sorted(hashes), np.uint64))
 
 
-def _own(plan: CorpusPlan, task: int) -> Iterator[WorkBlock]:
+def _own_blocks(plan: CorpusPlan, task: int) -> Iterator[WorkBlock]:
     return islice(plan.blocks(), task, None, plan.tasks)
 
 
@@ -294,7 +295,7 @@ def _without_repeats(plan: CorpusPlan, block: WorkBlock, report: CleaningReport)
     return left
 
 
-def _left(plan: CorpusPlan, block: WorkBlock) -> Rows:
+def _rows_left(plan: CorpusPlan, block: WorkBlock) -> Rows:
     left = files.read_left(plan, block)
     for name in (filters.DUPLICATES, filters.NEAR):
         left &= ~files.read_repeated(plan, block, name)
@@ -306,7 +307,7 @@ def _held_pairs(plan: CorpusPlan) -> int:
     return (0 if data.validation else data.validation_pairs) + data.test_pairs
 
 
-def _held_out(plan: CorpusPlan, every: list[WorkBlock]) -> tuple[HeldOut, HeldOut]:
+def _held_out_of_blocks(plan: CorpusPlan, every: list[WorkBlock]) -> tuple[HeldOut, HeldOut]:
     """The held-out source sentences: for validation, and for a test."""
     count = _held_pairs(plan)
     if not count:

@@ -23,7 +23,7 @@ from jumok.training.preparing.shards.plan import CorpusPlan, begin
 from jumok.training.preparing.shards.stages import STAGES, PrepareStage
 from jumok.training.task import Reporter
 
-Workers = Literal["local", "slurm", "ray"]
+WorkerKind = Literal["local", "slurm", "ray"]
 CLOCKS = 60.0  # seconds by which the clock of a file server may be slow
 SLURM = ("partition", "time")  # which every cluster needs
 
@@ -60,7 +60,7 @@ class LocalExecutor(LocalPipelineExecutor):
 
 def run(
     plan: CorpusPlan,
-    workers: Workers,
+    workers: WorkerKind,
     at_once: int,
     slurm: Mapping[str, str],
     say: Reporter,
@@ -102,7 +102,7 @@ def run(
     return True
 
 
-def _settings(plan: CorpusPlan, stage: PrepareStage) -> dict[str, object]:
+def _executor_settings(plan: CorpusPlan, stage: PrepareStage) -> dict[str, object]:
     return {
         "pipeline": [StageTask(plan, stage)],
         "tasks": 1 if stage.alone else plan.tasks,
@@ -113,7 +113,7 @@ def _settings(plan: CorpusPlan, stage: PrepareStage) -> dict[str, object]:
 def _here(plan: CorpusPlan, stage: PrepareStage, at_once: int) -> PipelineExecutor:
     # Processes of all stages are copies of one that has imported everything.
     multiprocess.set_forkserver_preload([PrepareStage.__module__])
-    return LocalExecutor(**_settings(plan, stage), workers=at_once)
+    return LocalExecutor(**_executor_settings(plan, stage), workers=at_once)
 
 
 def _on_ray(plan: CorpusPlan, stage: PrepareStage, at_once: int) -> PipelineExecutor:
@@ -124,7 +124,7 @@ def _on_ray(plan: CorpusPlan, stage: PrepareStage, at_once: int) -> PipelineExec
         ray.init(logging_level="error", log_to_driver=False)
     with optional_import("preparing on a cluster of Ray", extra="ray"):
         from datatrove.executor import ray as datatrove_ray
-    return datatrove_ray.RayPipelineExecutor(**_settings(plan, stage), workers=at_once)
+    return datatrove_ray.RayPipelineExecutor(**_executor_settings(plan, stage), workers=at_once)
 
 
 def _check_slurm(slurm: Mapping[str, str]) -> None:
@@ -150,7 +150,10 @@ def _submit(plan: CorpusPlan, slurm: Mapping[str, str]) -> None:
         values = {key: int(value) if value.isdigit() else value for key, value in slurm.items()}
         try:
             job = make(
-                **_settings(plan, stage), job_name=f"jumok-{stage.name}", depends=before, **values
+                **_executor_settings(plan, stage),
+                job_name=f"jumok-{stage.name}",
+                depends=before,
+                **values,
             )
         except TypeError as error:
             raise ConfigError(

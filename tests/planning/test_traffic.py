@@ -9,12 +9,12 @@ from torch import distributed
 from torch.testing._internal.distributed.fake_pg import FakeStore
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from jumok.planning.network import even, of_step
 from jumok.training.learner import Learner
-from jumok.training.objectives.pairs import translation
+from jumok.training.objectives import translation
 from jumok.training.optimization.parameters import FlatParameters
 from jumok.training.optimization.slices import Slices
 from jumok.training.torch_ranks import TorchRanks
-from jumok.training.traffic import even, of_step
 from tests.training.tiny import batches, config, model
 
 RANKS, INDEX = 1024, 5

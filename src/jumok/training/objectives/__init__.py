@@ -1,1 +1,0 @@
-"""The loss of a batch: one objective for each kind of system."""
