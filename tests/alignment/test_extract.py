@@ -12,7 +12,7 @@ from jumok.alignment.words import links, merge_words, merge_words_without_torch,
 from jumok.attention.observe import Observable, observe
 from jumok.bundle.reading import read_bundle
 from jumok.bundle.weights import load_model
-from jumok.cli.output.heatmap import heatmap
+from jumok.cli.screen import heatmap
 
 
 def test_words_sum_what_they_get_and_average_what_they_give() -> None:

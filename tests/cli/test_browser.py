@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from jumok.cli import browser
+from jumok.cli import screen
 from jumok.cli.verbs import demo
 
 
@@ -24,7 +24,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def test_the_file_is_opened_by_its_whole_path(opened, tmp_path: Path, monkeypatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
-    browser.open_page(Path("my page.html"))
+    screen.open_page(Path("my page.html"))
     assert opened == [f"{tmp_path.as_uri()}/my%20page.html"]
     assert capsys.readouterr().err == ""
 
@@ -34,8 +34,7 @@ def test_over_ssh_and_in_ci_nothing_opens_and_that_is_said(
     opened, monkeypatch, capsys, name: str
 ) -> None:
     monkeypatch.setenv(name, "1")
-    assert not browser.is_offered()
-    browser.open_page(Path("page.html"))
+    screen.open_page(Path("page.html"))
     assert opened == []
     assert "no browser can be opened from here; open page.html yourself" in capsys.readouterr().err
 
@@ -45,7 +44,7 @@ def test_a_machine_without_a_browser_is_no_error(opened, monkeypatch, capsys) ->
         raise webbrowser.Error
 
     monkeypatch.setattr(webbrowser, "get", none)
-    browser.open_page(Path("page.html"))
+    screen.open_page(Path("page.html"))
     assert opened == []
     assert "open page.html yourself" in capsys.readouterr().err
 
@@ -54,7 +53,7 @@ def test_a_machine_without_a_browser_is_no_error(opened, monkeypatch, capsys) ->
 def test_the_demo_offers_to_open_its_page_to_a_person(
     opened, monkeypatch, capsys, terminal: bool
 ) -> None:
-    monkeypatch.setattr(browser, "is_offered", lambda: terminal)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal)
     monkeypatch.setattr(sys, "argv", ["jumok"])
     demo.show_what_to_open(
         Path("demo/report.html"), Path("demo/a/model"), ["jumok info demo"], None

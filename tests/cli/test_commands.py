@@ -10,7 +10,7 @@ from typer.testing import CliRunner, Result
 
 from jumok.bundle.card import BundleConfig
 from jumok.cli.main import app
-from jumok.cli.verbs.info import alignment
+from jumok.cli.verbs.info import alignment_words
 from jumok.errors import BundleError, ConfigError, DataError, JumokError
 
 FAST = ["--beam", "2", "--maximum-length", "5", "--threads", "1"]
@@ -290,11 +290,13 @@ def test_score_prints_log_probabilities_and_the_perplexity(
 
 def test_info_says_where_alignments_are_read() -> None:
     config = BundleConfig("translation", {}, 8, max_tokens=5)
-    assert alignment(config) == ""
+    assert alignment_words(config) == ""
     told = replace(config, alignment_layer=1, alignment_at_input=True)
-    assert alignment(told) == "from decoder layer 2, at the step that reads the token"
+    assert alignment_words(told) == "from decoder layer 2, at the step that reads the token"
     told = replace(config, alignment_layer=0, alignment_head=3)
-    assert alignment(told) == "from decoder layer 1, head 4, at the step that writes the token"
+    assert (
+        alignment_words(told) == "from decoder layer 1, head 4, at the step that writes the token"
+    )
 
 
 def test_info_says_what_the_model_is(tiny_bundle: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from jumok.cli.diagnosis import packages
+from jumok.cli import diagnosis
 from jumok.cli.main import app
 from jumok.kernels.libraries import building
 from jumok.kernels.libraries.building import features
@@ -117,12 +117,12 @@ def test_a_missing_extra_is_named_with_what_it_brings() -> None:
             "do": 'pip install "jumok[meteor]"',
         }
     assert "plot" in found["extras"]["found"]
-    assert packages.missing(["numpy", "no-such-package"]) == ["no-such-package"]
+    assert diagnosis.not_installed(["numpy", "no-such-package"]) == ["no-such-package"]
 
 
 def test_every_extra_is_known() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    assert set(packages.EXTRAS) == set(project["optional-dependencies"])
-    listed = packages.required()
+    assert set(diagnosis.EXTRAS) == set(project["optional-dependencies"])
+    listed = diagnosis.required()
     assert {"torch", "numpy", "typer"} <= set(listed[""])
     assert set(listed["documents"]) == {"lxml", "markdown-it-py", "translate-toolkit"}

@@ -126,7 +126,7 @@ def test_look_without_a_text_traces_the_first_example_and_offers_all(
     def serve(page, sides, port, browser, pictures, host) -> None:
         served.append((page.args[0], page.keywords["examples"]))
 
-    monkeypatch.setattr(look, "serve", serve)
+    monkeypatch.setattr(look, "serve_page", serve)
     done = CliRunner().invoke(app, ["look", str(run / "model"), "--device", "cpu"])
     assert done.exit_code == 0, done.output
     ((trace, examples),) = served
@@ -141,7 +141,7 @@ def test_a_model_of_images_still_opens_without_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     served: list[Trace] = []
-    monkeypatch.setattr(look, "serve", lambda page, *rest: served.append(page.args[0]))
+    monkeypatch.setattr(look, "serve_page", lambda page, *rest: served.append(page.args[0]))
     model = write_captioner(tmp_path / "captioner")
     done = CliRunner().invoke(app, ["look", str(model), "--device", "cpu"])
     assert done.exit_code == 0, done.output

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from jumok.cli.folders import pictures_in
 from jumok.cli.main import app
+from jumok.cli.output.streams import image_files
 from jumok.errors import ConfigError, DataError
 from tests.data.painted import paint
 from tests.systems.pictures import write_captioner
@@ -36,14 +36,14 @@ def named(folder: Path) -> list[str]:
 
 
 def test_a_folder_stands_for_its_pictures_in_order(photos, capsys):
-    found = list(pictures_in(["a.jpg", photos]))
+    found = list(image_files(["a.jpg", photos]))
     assert [str(each) for each in found] == ["a.jpg", *named(photos)]
     assert capsys.readouterr().err == f"{photos}: skipped 1 file that is not an image\n"
 
 
 def test_a_folder_without_a_picture_is_refused(photos):
     with pytest.raises(DataError, match=r"(?s)there is no image in this folder.*0 other files"):
-        list(pictures_in([photos / "fox"]))
+        list(image_files([photos / "fox"]))
 
 
 def test_classify_takes_a_folder_and_names_what_is_broken(photos, tmp_path):

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from jumok.cli.main import app
-from jumok.cli.scale.plan_tables import amount, duration
+from jumok.cli.plan_tables import amount, duration
 from jumok.cli.verbs.scale.plan import counts_of, shapes
 from jumok.errors import ConfigError
 from jumok.shipped import recipe_names

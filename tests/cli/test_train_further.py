@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from jumok.bundle.reading import read_bundle
 from jumok.cli.main import app
-from jumok.cli.training.start import model_and_language
+from jumok.cli.training.configs import model_and_language
 from jumok.config import parse_config
 from jumok.errors import BundleError, ConfigError
 from jumok.training.run import train

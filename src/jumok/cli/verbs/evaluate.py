@@ -12,15 +12,15 @@ import typer
 
 import jumok
 from jumok.cli.columns import named_columns
-from jumok.cli.groups import Without
 from jumok.cli.options import (
     FROM,
     IMAGES,
     SKIP_DAMAGED,
     TO,
     Machine,
-    Model,
+    ModelOrEnsemble,
     Output,
+    Without,
     open_models,
 )
 from jumok.cli.output.cells import as_csv, form_of
@@ -125,7 +125,7 @@ class Judged:
     """Scores, and the outputs of the model, one line an example.
 
     Attributes:
-        examples: how many examples, in words: "1,000 sentences, beam 5".
+        examples: their number, in words: "1,000 sentences, beam 5".
         details: further lines to print.
         columns: the names of the outputs' columns, which are separated by tabs.
     """
@@ -154,7 +154,7 @@ OUTPUTS = (".csv", ".tsv", ".txt")
 
 def evaluate(
     context: typer.Context,
-    model: Model,
+    model: ModelOrEnsemble,
     *,
     asked: Annotated[Evaluation, Evaluation()],
     decoding: Annotated[DecodingOptions, DecodingOptions(), Without("nbest", SAMPLING)],

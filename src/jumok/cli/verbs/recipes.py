@@ -1,7 +1,6 @@
 """`jumok recipes`: lists, shows and copies built-in recipes."""
 
 import shlex
-import sys
 import tomllib
 from pathlib import Path
 from typing import Annotated
@@ -9,6 +8,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from jumok.cli.output.streams import open_output
 from jumok.cli.screen import console
 from jumok.errors import ConfigError, DataError, Location
 from jumok.shipped import (
@@ -43,11 +43,10 @@ def _begun(incomplete: str) -> list[str]:
     return [name for name in recipe_names() if name.startswith(incomplete)]
 
 
-Name = Annotated[
+RecipeName = Annotated[
     str,
     typer.Argument(help="Name of a recipe, as listed by jumok recipes.", autocompletion=_begun),
 ]
-Folder = Annotated[Path, typer.Argument(help="Folder of the copy.")]
 
 
 @recipes.callback()
@@ -76,18 +75,20 @@ def said(needs: Needs) -> str:
 
 
 @recipes.command("show")
-def show(name: Name) -> None:
+def show_recipe(name: RecipeName) -> None:
     """Print a recipe with its comments, which are the manual.
 
     jumok recipes show multi30k-en-de
     """
-    sys.stdout.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
-    sys.stdout.write(shipped_recipe(name).read_text("utf-8"))
-    sys.stdout.flush()
+    with open_output(None) as stream:
+        stream.write(shipped_recipe(name).read_text("utf-8"))
 
 
 @recipes.command("copy")
-def copy(name: Name, folder: Folder = Path()) -> None:
+def copy_recipe(
+    name: RecipeName,
+    folder: Annotated[Path, typer.Argument(help="Folder of the copy.")] = Path(),
+) -> None:
     """Copy a recipe into a folder, where you can edit it and train from it.
 
     jumok recipes copy multi30k-en-de

@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 from rich.table import Table
 
-from jumok.cli.groups import Without
 from jumok.cli.late_verbs import load_attached
-from jumok.cli.options import Beams, Machine
-from jumok.cli.saved_trace import saved_trace
+from jumok.cli.options import Beams, Machine, Without
 from jumok.cli.screen import console
 from jumok.errors import ConfigError
 from jumok.options import option
@@ -119,6 +117,8 @@ def explain(
         )
     if model is None or given is None or asked.row is None:
         raise _incomplete(model, given)
+    from jumok.cli.looking import saved_trace
+
     family = machine.load_family(model)
     trace = saved_trace(family, given, {"--target": asked.target, "--beam": beam})
     trace = trace or _traced(family, given, asked.target, beam)

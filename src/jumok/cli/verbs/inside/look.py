@@ -9,14 +9,20 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from jumok.cli import screen
-from jumok.cli import tour as tour_options
-from jumok.cli.figure import FigureArgs, save_figure
-from jumok.cli.groups import Without
-from jumok.cli.options import Beams, Machine, Model, model_folders
+from jumok.cli.looking import (
+    Beside,
+    FigureArgs,
+    ListTours,
+    TourName,
+    fitting,
+    load_beside,
+    save_figure,
+    saved_trace,
+    wanted_tour,
+)
+from jumok.cli.options import Beams, Machine, ModelOrEnsemble, Without, model_folders
 from jumok.cli.output.streams import open_output
-from jumok.cli.saved_trace import saved_trace
-from jumok.cli.second_model import Beside, load_beside
+from jumok.cli.screen import waiting
 from jumok.errors import ConfigError
 from jumok.options import option
 
@@ -35,7 +41,7 @@ PerhapsGiven = Annotated[
         help="A sentence, an image file, or a saved trace (.npz) (default: examples in the page).",
     ),
 ]
-LEVEL: Literal["qk"] = "qk"
+DEFAULT_LEVEL: Literal["qk"] = "qk"
 
 
 @dataclass(frozen=True)
@@ -52,7 +58,7 @@ class PageArgs:
         metavar="LINKS",
     )
     level: Literal["weights", "qk", "full"] = option(
-        LEVEL,
+        DEFAULT_LEVEL,
         "What the trace keeps. qk adds queries, keys and values, so weights can be recomputed, but "
         "the file is larger; full also adds the residual streams.",
     )
@@ -67,11 +73,11 @@ class PageArgs:
 
 
 def look(
-    model: Model,
+    model: ModelOrEnsemble,
     given: PerhapsGiven = None,
     beam: Beams = None,
-    tour: tour_options.Wanted = None,
-    tours: tour_options.Listed = False,  # noqa: ARG001 (answered when it is read)
+    tour: TourName = None,
+    tours: ListTours = False,  # noqa: ARG001 (answered when it is read)
     *,
     shown: Annotated[PageArgs, PageArgs()],
     second: Annotated[Beside, Beside()],
@@ -106,37 +112,37 @@ def look(
     save = shown.save
     _check_save(save, two=bool(second.against or second.model))
     _check_live(save is None and not figure.wanted, shown.port, shown.host)
-    guide = tour_options.wanted_tour(tour, save, figure.figure)
+    guide = wanted_tour(tour, save, figure.figure)
     family = machine.load_family(model)
     kept = _saved(family, given, shown, second, figure, beam)
     options = family.options if beam is None else replace(family.options, beam=beam)
     traced = partial(family.trace, options=options, level=shown.level, name=family.name)
-    sides = _sides(model, traced, options, shown, second, given, machine)
+    sides = _comparison(model, traced, options, shown, second, given, machine)
     examples = _examples(family) if given is None else []
     first = given if given is not None or not examples else examples[0]
     trace, other = (
-        (kept, None) if kept else _looked(family, sides, first, second.against, shown.target)
+        (kept, None) if kept else _first_traces(family, sides, first, second.against, shown.target)
     )
     trace = trace if shown.gold is None else _linked(trace, shown.gold)
     if figure.wanted:
         save_figure(trace, figure)
     named = given if kept or family.reads == "picture" else None
     searched = None if beam is None else options
-    origin = _origin(model, named, shown.target, searched, second.model, kept is not None)
+    origin = _page_origin(model, named, shown.target, searched, second.model, kept is not None)
     page = partial(
         document.page, trace, other=other, examples=examples, before=sides.before,
         run=report_of(family.opened.parts[0], given if kept is None else None), origin=origin,
-        tour=tour_options.fitting(guide, trace),
+        tour=fitting(guide, trace),
     )  # fmt: skip
     if save is not None:
         save_trace(trace, save, page, other)
     elif not figure.wanted:
         live = replace(sides, traced=_searching(traced, family, machine))
-        pictures = _pictures(family, None if kept else given)
-        serve(page, live, shown.port, shown.browser, pictures, shown.host)
+        pictures = _served_pictures(family, None if kept else given)
+        serve_page(page, live, shown.port, shown.browser, pictures, shown.host)
 
 
-def _sides(
+def _comparison(
     model: str,
     traced: "Callable[..., Trace]",
     options: "DecodingOptions",
@@ -169,7 +175,7 @@ def _saved(
         alone = {"--save": shown.save, "--figure": figure.figure, "--gold": shown.gold}
         _check_alone({**asked, **alone})
         return None
-    anew = {"--beam": beam, "--level": None if shown.level == LEVEL else shown.level}
+    anew = {"--beam": beam, "--level": None if shown.level == DEFAULT_LEVEL else shown.level}
     return saved_trace(family, given, {**asked, **anew})
 
 
@@ -185,7 +191,7 @@ def _searching(
     return partial(traced, searcher=searcher)
 
 
-def _origin(
+def _page_origin(
     model: str,
     given: str | None,
     target: str | None,
@@ -206,7 +212,7 @@ def _examples(family: "Family") -> list[str]:
     return [] if family.reads == "picture" else examples_for(family.opened.parts[0])
 
 
-def _looked(
+def _first_traces(
     family: "Family",
     sides: "Comparison",
     given: str | None,
@@ -221,14 +227,14 @@ def _looked(
     from jumok.tracing.catalog import check_given
 
     check_given(family, given)
-    with screen.waiting("Search, ablation, attribution:") as count:
+    with waiting("Search, ablation, attribution:") as count:
         from jumok.tracing.request import EVERYTHING
 
         extras = replace(EVERYTHING, check_cancelled=count)
         return sides.look(given, against or "", target, extras=extras)
 
 
-def _pictures(family: "Family", first: str | None) -> "ServedPictures | None":
+def _served_pictures(family: "Family", first: str | None) -> "ServedPictures | None":
     """The images that the live page may read; None: the model reads text."""
     from jumok.serving.pictures import ServedPictures
     from jumok.tracing.catalog import check_given
@@ -290,7 +296,7 @@ def save_trace(
         stream.write(page())
 
 
-def serve(
+def serve_page(
     page: Callable[[str], str],
     sides: "Comparison",
     port: int,
@@ -301,8 +307,7 @@ def serve(
     """Serves the page on 127.0.0.1 until Ctrl-C; a changed input or setting is traced again.
 
     Args:
-        page: makes the page's HTML, given the token of its requests.
-        pictures: the images that the page may read; None: the model reads text.
+        page: (token of its requests) -> its HTML.
         host: a further host name, with its port, to accept requests for.
     """
     try:

@@ -36,7 +36,7 @@ NUMBER = r"-?\d[\d.]*?(?:e-?\d+)?"
 RANGE = re.compile(rf"(log:)?({NUMBER})\.\.({NUMBER})")
 CLOSES = {"[": "]", "{": "}", '"': '"', "'": "'"}
 
-Values = Mapping[str, str]
+KeyValues = Mapping[str, str]
 """What the keys have in a run, as it is written after --set."""
 
 
@@ -48,7 +48,7 @@ class SearchSpace:
     changes: Sequence[str]
     keys: Mapping[str, Sequence[str]]
 
-    def combinations(self) -> list[Values]:
+    def combinations(self) -> list[KeyValues]:
         """Every combination, the last key changing fastest."""
         count = math.prod(map(len, self.keys.values()))
         if count > MOST_RUNS or any(map(range_of, self.keys.values())):
@@ -57,12 +57,12 @@ class SearchSpace:
         chosen = itertools.product(*self.keys.values())
         return [dict(zip(self.keys, values, strict=True)) for values in chosen]
 
-    def ends(self) -> list[Values]:
+    def ends(self) -> list[KeyValues]:
         """The first and the last value of every key."""
         lists = {key: (range_of(each) or ["", *each])[1:] for key, each in self.keys.items()}
         return [{key: each[end] for key, each in lists.items()} for end in (0, -1)]
 
-    def suggest(self, trial: "Trial") -> Values:
+    def suggest(self, trial: "Trial") -> KeyValues:
         """The values of a run, as the sampler of the study chooses."""
         values: dict[str, str] = {}
         for key, choices in self.keys.items():
@@ -76,7 +76,7 @@ class SearchSpace:
                 values[key] = f"{number:.4g}"
         return values
 
-    def config(self, values: Values) -> "Config":
+    def config(self, values: KeyValues) -> "Config":
         """The recipe of a run; one that trains a model further is completed from its bundle."""
         from jumok.training.start import load
 
@@ -105,7 +105,7 @@ def split_values(text: str) -> list[str]:
     return values if closing == [""] else [*values, ""]
 
 
-def read_keys(texts: Sequence[str]) -> dict[str, list[str]]:
+def parse_grid(texts: Sequence[str]) -> dict[str, list[str]]:
     """The values of each key: "seed=1,2,3" has three, "model.dropout=0.1..0.3" is a range.
 
     Raises:
@@ -134,7 +134,7 @@ def read_keys(texts: Sequence[str]) -> dict[str, list[str]]:
     return keys
 
 
-def run_name(values: Values) -> str:
+def run_name(values: KeyValues) -> str:
     """A name for a folder: dropout-0.1-seed-3 of model.dropout=0.1 and seed=3.
 
     A key is named by its last word unless another one ends alike. A name that is long, or lost
@@ -187,7 +187,7 @@ def open_study(folder: Path, space: SearchSpace, metric: str, resume: bool) -> "
     return study
 
 
-def enqueue(study: "Study", wanted: Sequence[Values], count: int) -> int:
+def enqueue(study: "Study", wanted: Sequence[KeyValues], count: int) -> int:
     """Has the study try these values, or `count` in all; returns how many trials are left."""
     trials = [(each.state.name, each.user_attrs.get("values")) for each in study.trials]
     done = [values for state, values in trials if state == "COMPLETE"]
@@ -200,7 +200,7 @@ def enqueue(study: "Study", wanted: Sequence[Values], count: int) -> int:
 
 
 @dataclass
-class Runs:
+class StudyRuns:
     """Trains the runs of a study, each in a process with some threads and one of the GPUs."""
 
     folder: Path
@@ -241,7 +241,7 @@ class Runs:
             score = None if values in known else self._score(trial, values, slot)
             study.tell(trial, score, TrialState.FAIL if score is None else TrialState.COMPLETE)
 
-    def _score(self, trial: "Trial", values: Values, slot: int) -> float | None:
+    def _score(self, trial: "Trial", values: KeyValues, slot: int) -> float | None:
         """The score of a run's best validation; None: it failed, was stopped, or has none."""
         name = run_name(values)
         log = self.folder / "logs" / f"{name}.txt"
@@ -263,11 +263,8 @@ class Runs:
         typer.echo(f"finished: {name}  {self.metric} {score:.3f}", err=True)
         return score
 
-    def _train(self, name: str, values: Values, slot: int, log: Path) -> int:
-        """Trains a run in a session of its own: Ctrl-C would reach it twice otherwise.
-
-        JUMOK_LEASH ends it, with a checkpoint, when its input ends: when the sweep is gone.
-        """
+    def _train(self, name: str, values: KeyValues, slot: int, log: Path) -> int:
+        """Trains a run in a session of its own: Ctrl-C would reach it twice otherwise."""
         recipe, runs = self.folder / "recipes" / f"{name}.toml", self.folder / "runs"
         write_durably(recipe, recipe_text(self.space.config(values)).encode())
         words = [sys.executable, "-m", "jumok", "train", str(recipe)]
