@@ -61,3 +61,18 @@ def test_the_demo_offers_to_open_its_page_to_a_person(
     *_, last = capsys.readouterr().out.splitlines()
     offer, command = "jumok demo --open opens the page by itself.", "  jumok look demo/a/model"
     assert last == (offer if terminal else command)
+
+
+def test_commands_of_the_demo_can_be_typed(monkeypatch, capsys) -> None:
+    """Folders with spaces, and a program that was started as `python -m jumok`."""
+    monkeypatch.setattr(sys, "argv", ["/a b/src/jumok/__main__.py"])
+    monkeypatch.setattr(sys, "executable", "/a b/python")
+    model = Path("my demo/a/model")
+    here = "'/a b/python' -m jumok"
+    assert demo.check_commands(model, Path("my demo/test")) == [
+        f"{here} evaluate 'my demo/a/model' --source 'my demo/test.en' "
+        "--reference 'my demo/test.ko'",
+        f"{here} info 'my demo/a/model'",
+    ]
+    demo.show_what_to_open(Path("report.html"), model, [], None)
+    assert f"  {here} look 'my demo/a/model'" in capsys.readouterr().out.splitlines()

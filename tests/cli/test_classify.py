@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from jumok.errors import BundleError, DataError
-from tests.cli.test_commands import call, fault
+from tests.cli.calls import call, fault
 from tests.data.painted import pack, paint, write_idx
 from tests.systems.untrained import write_classifier
 

@@ -6,24 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
 
 from jumok.bundle.card import BundleConfig
-from jumok.cli.main import app
 from jumok.cli.verbs.info import alignment_words
-from jumok.errors import BundleError, ConfigError, DataError, JumokError
+from jumok.errors import BundleError, ConfigError, DataError
+from tests.cli.calls import call, fault
 
 FAST = ["--beam", "2", "--maximum-length", "5", "--threads", "1"]
-
-
-def call(*arguments: str | Path, given: bytes | str = "") -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments], input=given)
-
-
-def fault(*arguments: str | Path, given: bytes | str = "") -> JumokError:
-    error = call(*arguments, given=given).exception
-    assert isinstance(error, JumokError), error
-    return error
 
 
 @pytest.fixture
@@ -158,7 +147,7 @@ def test_translate_refuses_options_that_contradict(
 def test_of_samples_with_a_min_p_of_1_only_the_greedy_one_is_left(tiny_bundle: Path) -> None:
     lines, length = "the cat\nI am a student\n", ["--maximum-length", "9", "--no-keep"]
     greedy, sampled = (
-        CliRunner().invoke(app, ["translate", str(tiny_bundle), *how, *length], input=lines).stdout
+        call("translate", tiny_bundle, *how, *length, given=lines).stdout
         for how in (["--beam", "1"], ["--sample", "--min-p", "1", "--seed", "5"])
     )
     assert sampled == greedy

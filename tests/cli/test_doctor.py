@@ -6,6 +6,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import torch
 from typer.testing import CliRunner, Result
 
 from jumok.cli import diagnosis
@@ -118,6 +119,13 @@ def test_a_missing_extra_is_named_with_what_it_brings() -> None:
         }
     assert "plot" in found["extras"]["found"]
     assert diagnosis.not_installed(["numpy", "no-such-package"]) == ["no-such-package"]
+
+
+def test_only_what_device_takes_is_called_a_gpu(monkeypatch) -> None:
+    """--device mps is refused."""
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
+    assert checks()["GPU"]["found"] == "none: runs on the CPU"
 
 
 def test_every_extra_is_known() -> None:

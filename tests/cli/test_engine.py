@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 from safetensors.torch import load_file, save_file
-from typer.testing import CliRunner
 
-from jumok.cli.main import app
 from jumok.engine.structures import library
 from jumok.errors import BundleError, ConfigError, JumokError
+from tests.cli.calls import call, fault
 from tests.systems.test_ordinary_module import transformer
 
 pytestmark = pytest.mark.skipif(library() is None, reason="needs a C compiler")
@@ -44,7 +43,7 @@ def lines(tmp_path) -> Path:
 
 
 def translated(bundle: Path, file: Path, *options: str) -> tuple[list[str], str]:
-    done = CliRunner().invoke(app, ["translate", str(bundle), str(file), *options])
+    done = call("translate", bundle, file, *options)
     if done.exception is not None and not isinstance(done.exception, SystemExit):
         raise done.exception
     assert done.exit_code == 0, done.output
@@ -143,7 +142,7 @@ def test_fewer_bits_translate(bundle, lines, precision):
 
 
 def refused(*arguments: str) -> JumokError:
-    error = CliRunner().invoke(app, ["translate", *arguments]).exception
+    error = fault("translate", *arguments)
     assert isinstance(error, ConfigError), error
     return error
 
@@ -212,9 +211,9 @@ def test_more_threads_give_the_same_lines_in_the_same_order(bundle, tmp_path):
 
 def test_info_says_what_computes_the_model_and_why(bundle, tmp_path):
     additive = transformer(tmp_path / "additive", score="additive")
-    shown = CliRunner().invoke(app, ["info", str(bundle)]).stdout
+    shown = call("info", bundle).stdout
     assert re.search(r"^ *engine +native *$", shown, re.MULTILINE)
-    shown = CliRunner().invoke(app, ["info", str(additive)]).stdout
+    shown = call("info", additive).stdout
     assert re.search(r"^ *engine +torch: score = 'additive' *$", shown, re.MULTILINE)
-    told = json.loads(CliRunner().invoke(app, ["info", str(additive), "--json"]).stdout)
+    told = json.loads(call("info", additive, "--json").stdout)
     assert told["engine"] == {"name": "torch", "why": "score = 'additive'"}

@@ -7,22 +7,17 @@ import subprocess
 import sys
 
 import pytest
-from typer.testing import CliRunner
 
-from jumok.cli.main import app
 from jumok.cli.way_in import use_of
 from jumok.engine.structures import library
 from jumok.errors import BundleError, ConfigError, DataError
+from tests.cli.calls import call
 from tests.systems.lm import write_lm
 
 
 @pytest.fixture(scope="module")
 def bundle(tmp_path_factory):
     return write_lm(tmp_path_factory.mktemp("lm") / "letters", documents="line")
-
-
-def call(*arguments, given=""):
-    return CliRunner().invoke(app, [str(argument) for argument in arguments], input=given)
 
 
 def test_generate_goes_on_from_the_prompt(bundle):

@@ -3,15 +3,15 @@
 import json
 import subprocess
 import sys
+from functools import partial
 
 import pytest
-from typer.testing import CliRunner
 
-from jumok.cli.main import app
 from jumok.cli.plan_tables import amount, duration
 from jumok.cli.verbs.scale.plan import counts_of, shapes
 from jumok.errors import ConfigError
 from jumok.shipped import recipe_names
+from tests.cli.calls import call, fault
 
 BASE = [
     *("multi30k-en-de", "--set", "model.dim=512", "--set", "model.heads=8"),
@@ -27,8 +27,7 @@ def wide(monkeypatch):
     monkeypatch.delenv("JUMOK_DATA", raising=False)
 
 
-def plan(*arguments: str):
-    return CliRunner().invoke(app, ["plan", *arguments])
+plan = partial(call, "plan")
 
 
 def rows(text: str) -> dict[str, list[str]]:
@@ -108,7 +107,7 @@ def test_neither_torch_nor_data_is_needed():
 )
 def test_wrong_requests_are_refused(arguments, expected):
     with pytest.raises(ConfigError, match=expected):
-        CliRunner().invoke(app, ["plan", "multi30k-en-de", *arguments], catch_exceptions=False)
+        raise fault("plan", "multi30k-en-de", *arguments)
 
 
 def test_nodes():

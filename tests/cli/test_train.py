@@ -1,10 +1,9 @@
 """`jumok train` and `jumok smallworld` as a person types them."""
 
 import pytest
-from typer.testing import CliRunner
 
-from jumok.cli.main import app
 from jumok.errors import ConfigError, DataError
+from tests.cli.calls import call, fault
 
 SMALL = [
     *("--set", "training.steps=2", "--set", "validation.every=2", "--set", "training.threads=1"),
@@ -23,20 +22,9 @@ def files(tmp_path):
     return source, target
 
 
-def run(*arguments):
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
-
-
-def refused(*arguments):
-    result = run(*arguments)
-    assert result.exit_code != 0
-    assert result.exception is not None
-    return result.exception
-
-
 def test_two_files_become_a_model_and_a_recipe(tmp_path, files, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    result = run("train", "--source", files[0], "--target", files[1], *SMALL)
+    result = call("train", "--source", files[0], "--target", files[1], *SMALL)
     assert result.exit_code == 0, result.output
     assert (tmp_path / "runs" / "talk" / "model" / "model.safetensors").exists()
     recipe = (tmp_path / "runs" / "talk" / "recipe.toml").read_text("utf-8")
@@ -47,8 +35,8 @@ def test_two_files_become_a_model_and_a_recipe(tmp_path, files, monkeypatch):
 
 def test_the_recipe_that_was_made_can_be_trained_from(tmp_path, files, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    run("train", "--source", files[0], "--target", files[1], *SMALL)
-    result = run("train", "runs/talk/recipe.toml", "--name", "again")
+    call("train", "--source", files[0], "--target", files[1], *SMALL)
+    result = call("train", "runs/talk/recipe.toml", "--name", "again")
     assert result.exit_code == 0, result.output
     weights = [tmp_path / f"runs/{name}/model/model.safetensors" for name in ("talk", "again")]
     assert weights[0].read_bytes() == weights[1].read_bytes()
@@ -56,20 +44,22 @@ def test_the_recipe_that_was_made_can_be_trained_from(tmp_path, files, monkeypat
 
 def test_the_config_of_a_run_is_refused_with_its_recipe_named(tmp_path, files, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    run("train", "--source", files[0], "--target", files[1], *SMALL)
-    error = refused("train", "runs/talk/config.json", "--name", "again")
+    call("train", "--source", files[0], "--target", files[1], *SMALL)
+    error = fault("train", "runs/talk/config.json", "--name", "again")
     assert "got:      the config.json of a run" in str(error)
     assert "jumok train runs/talk/recipe.toml --name OTHER" in str(error)
 
 
 def test_a_name_that_is_taken_keeps_its_recipe(tmp_path, files, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    run("train", "--source", files[0], "--target", files[1], *SMALL)
+    call("train", "--source", files[0], "--target", files[1], *SMALL)
     recipe = tmp_path / "runs" / "talk" / "recipe.toml"
     recipe.write_text(recipe.read_text("utf-8") + "# mine\n", "utf-8")
-    error = refused("train", "--source", files[0], "--target", files[1], *SMALL)
+    error = fault("train", "--source", files[0], "--target", files[1], *SMALL)
     assert "a run of this name exists already" in str(error)
     assert "# mine" in recipe.read_text("utf-8")
+    other = call("train", "--source", files[0], "--target", files[1], *SMALL, "--set", "name=other")
+    assert other.exit_code == 0, other.output
 
 
 @pytest.mark.parametrize(
@@ -82,7 +72,7 @@ def test_a_name_that_is_taken_keeps_its_recipe(tmp_path, files, monkeypatch):
     ],
 )
 def test_half_a_request_is_refused_with_two_whole_ones(arguments):
-    error = refused("train", *arguments)
+    error = fault("train", *arguments)
     assert isinstance(error, ConfigError)
     assert "give a recipe, or the files to train on" in str(error)
     assert "jumok train --source a.en --target a.ko" in str(error)
@@ -90,13 +80,13 @@ def test_half_a_request_is_refused_with_two_whole_ones(arguments):
 
 @pytest.mark.parametrize("arguments", [["--columns", "0,2"], ["--to", "ko"]])
 def test_a_recipe_names_its_columns_itself(arguments):
-    error = refused("train", "smallworld-en-ko", *arguments)
+    error = fault("train", "smallworld-en-ko", *arguments)
     assert "--columns, --from and --to need --data" in str(error)
 
 
 def test_a_missing_file_leaves_nothing_behind(tmp_path, files, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    error = refused("train", "--source", files[0], "--target", tmp_path / "no.ko")
+    error = fault("train", "--source", files[0], "--target", tmp_path / "no.ko")
     assert isinstance(error, DataError)
     assert "no.ko" in str(error)
     assert not (tmp_path / "runs").exists()
@@ -106,11 +96,11 @@ def test_an_unset_variable_is_named(tmp_path, monkeypatch):
     monkeypatch.delenv("JUMOK_DATA", raising=False)
     recipe = tmp_path / "r.toml"
     recipe.write_text('name = "r"\n[[data.train]]\nfile = "$JUMOK_DATA/a.tsv"\n', "utf-8")
-    assert "the environment variable JUMOK_DATA is not set" in str(refused("train", recipe))
+    assert "the environment variable JUMOK_DATA is not set" in str(fault("train", recipe))
 
 
 def test_smallworld_is_written_in_all_its_splits(tmp_path):
-    result = run("smallworld", tmp_path / "corpus", "--pairs", 50, "--held-out", 7)
+    result = call("smallworld", tmp_path / "corpus", "--pairs", 50, "--held-out", 7)
     assert result.exit_code == 0, result.output
     lines = {
         path.name: len(path.read_text("utf-8").splitlines())
@@ -121,7 +111,7 @@ def test_smallworld_is_written_in_all_its_splits(tmp_path):
 
 
 def test_smallworld_writes_scenes_in_all_their_splits(tmp_path):
-    result = run("smallworld", tmp_path / "scenes", "--scenes", 3, "--held-out", 2)
+    result = call("smallworld", tmp_path / "scenes", "--scenes", 3, "--held-out", 2)
     assert result.exit_code == 0, result.output
     rows = {
         path.name: len((path / "captions.ko.tsv").read_text("utf-8").splitlines())

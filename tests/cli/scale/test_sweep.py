@@ -10,12 +10,11 @@ import time
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from jumok.cli.main import app
 from jumok.cli.study import SearchSpace, enqueue, open_study, parse_grid, run_name
 from jumok.cli.verbs.scale.sweep import cards_here
 from jumok.errors import ConfigError
+from tests.cli.calls import call
 
 DEADLINE = 120
 RECIPE = """
@@ -54,8 +53,7 @@ def recipe(tmp_path: Path, monkeypatch) -> Path:
 
 
 def sweep(*arguments: object):
-    words = ["sweep", "recipe.toml", *map(str, arguments)]
-    return CliRunner().invoke(app, words)
+    return call("sweep", "recipe.toml", *arguments)
 
 
 def test_a_failed_run_ends_no_other_and_is_repeated_alone(recipe, tmp_path):
