@@ -62,9 +62,7 @@ class Talk:
 
     def __init__(self, *arguments: str | Path) -> None:
         self.process = subprocess.Popen(
-            [*JUMOK, *map(str, arguments)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
+            [*JUMOK, *map(str, arguments)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
         assert self.process.stdin is not None
         assert self.process.stdout is not None

@@ -30,9 +30,7 @@ def test_the_file_is_opened_by_its_whole_path(opened, tmp_path: Path, monkeypatc
 
 
 @pytest.mark.parametrize("name", ["CI", "SSH_CONNECTION", "SSH_TTY"])
-def test_over_ssh_and_in_ci_nothing_opens_and_that_is_said(
-    opened, monkeypatch, capsys, name: str
-) -> None:
+def test_over_ssh_and_in_ci_nothing_opens_and_that_is_said(opened, monkeypatch, capsys, name):
     monkeypatch.setenv(name, "1")
     screen.open_page(Path("page.html"))
     assert opened == []
@@ -50,9 +48,7 @@ def test_a_machine_without_a_browser_is_no_error(opened, monkeypatch, capsys) ->
 
 
 @pytest.mark.parametrize("terminal", [True, False])
-def test_the_demo_offers_to_open_its_page_to_a_person(
-    opened, monkeypatch, capsys, terminal: bool
-) -> None:
+def test_the_demo_offers_to_open_its_page_to_a_person(opened, monkeypatch, capsys, terminal):
     monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal)
     monkeypatch.setattr(sys, "argv", ["jumok"])
     demo.show_what_to_open(

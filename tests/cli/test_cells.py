@@ -70,18 +70,14 @@ def test_the_name_and_json_choose_the_form(name: str | None, as_json: bool, form
         ("a.json", False, "a file that ends in .json is written with --json."),
     ],
 )
-def test_a_file_that_cannot_be_written_is_refused_by_name(
-    name: str, as_json: bool, said: str
-) -> None:
+def test_a_file_that_cannot_be_written_is_refused_by_name(name, as_json, said):
     with pytest.raises(ConfigError) as caught:
         form_of(Path(name), as_json)
     assert said in str(caught.value)
     assert f"--output {name}" in str(caught.value)
 
 
-def test_translations_with_scores_and_alignments(
-    tmp_path: Path, tiny_bundle: Path, files: tuple[Path, Path]
-) -> None:
+def test_translations_with_scores_and_alignments(tmp_path, tiny_bundle, files):
     more = ["--beam", "2", "--nbest", "2", "--scores", "--alignments", "--maximum-length", "5"]
     out = tmp_path / "out.csv"
     done = call("translate", tiny_bundle, files[0], "--output", out, *more, *FAST)
@@ -96,9 +92,7 @@ def test_translations_with_scores_and_alignments(
         assert f"{float(row['score']):.4f}" == score
 
 
-def test_a_resumed_csv_has_one_header(
-    tmp_path: Path, tiny_bundle: Path, files: tuple[Path, Path]
-) -> None:
+def test_a_resumed_csv_has_one_header(tmp_path, tiny_bundle, files):
     """The first 3 lines are those of an interrupted command, whose record is written by hand."""
     from jumok.cli.output import resuming
 
@@ -138,9 +132,7 @@ def test_scores_and_links(tmp_path: Path, tiny_bundle: Path, files: tuple[Path, 
     assert [row["line"] for row in rows(links)] == ["1", "2", "3"]
 
 
-def test_outputs_of_an_evaluation(
-    tmp_path: Path, tiny_bundle: Path, files: tuple[Path, Path]
-) -> None:
+def test_outputs_of_an_evaluation(tmp_path, tiny_bundle, files):
     out, plain = tmp_path / "o.csv", tmp_path / "o.ko"
     for file in (out, plain):
         done = call(
@@ -178,9 +170,7 @@ def test_the_loss_and_bits_of_each_document(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("verb", ["translate", "embed"])
-def test_a_verb_refuses_a_spreadsheet_and_writes_nothing(
-    tmp_path: Path, tiny_bundle: Path, files: tuple[Path, Path], verb: str
-) -> None:
+def test_a_verb_refuses_a_spreadsheet_and_writes_nothing(tmp_path, tiny_bundle, files, verb):
     done = call(verb, tiny_bundle, files[0], "--output", tmp_path / "a.xlsx", *FAST)
     assert "this command does not write files that end in .xlsx." in str(done.exception)
     assert not (tmp_path / "a.xlsx").exists()

@@ -56,9 +56,7 @@ def test_a_word_document_needs_an_output(tmp_path: Path, tiny_bundle: Path) -> N
     assert docx.Document(output).paragraphs[0].text != "the cat and the dog"
 
 
-def test_lines_stay_lines_unless_paragraphs_are_asked_for(
-    tmp_path: Path, tiny_bundle: Path
-) -> None:
+def test_lines_stay_lines_unless_paragraphs_are_asked_for(tmp_path, tiny_bundle):
     file = tmp_path / "a.txt"
     file.write_text("the cat\nsaw\n\nthe dog\n", encoding="utf-8")
     assert len(call("translate", tiny_bundle, file, *FAST).stdout.splitlines()) == 4
@@ -67,9 +65,7 @@ def test_lines_stay_lines_unless_paragraphs_are_asked_for(
     assert " ".join(joined.split("\n\n")[0].split()) == " ".join(once.split())
 
 
-def test_wrapped_lines_that_are_translated_one_by_one_are_told(
-    tmp_path: Path, tiny_bundle: Path
-) -> None:
+def test_wrapped_lines_that_are_translated_one_by_one_are_told(tmp_path, tiny_bundle):
     file = tmp_path / "book.txt"
     file.write_text("the cat saw\nthe student.\n\nthe cat saw it.\n")
     result = call("translate", tiny_bundle, file, *FAST)
@@ -110,9 +106,7 @@ def test_columns_are_for_lines(tmp_path: Path, tiny_bundle: Path, option: str) -
         ("photo.en", b"\x89PNG\r\n\x1a\n", "this is a picture"),
     ],
 )
-def test_what_is_no_document_is_refused_by_name(
-    tmp_path: Path, tiny_bundle: Path, name: str, content: bytes, said: str
-) -> None:
+def test_what_is_no_document_is_refused_by_name(tmp_path, tiny_bundle, name, content, said):
     file = tmp_path / name
     file.write_bytes(content)
     error = fault("translate", tiny_bundle, file, *FAST)

@@ -3,17 +3,16 @@
 import json
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from safetensors.torch import load_file, save_file
 
+from jumok.config.recurrent import RecurrentConfig
 from jumok.engine.structures import library
 from jumok.errors import BundleError, ConfigError, JumokError
-from tests.cli.calls import call, fault
-from tests.systems.test_ordinary_module import transformer
+from tests.cli.calls import call, fault, imported
+from tests.systems.test_ordinary_module import transformer, write_translator
 
 pytestmark = pytest.mark.skipif(library() is None, reason="needs a C compiler")
 
@@ -33,6 +32,15 @@ SHORT = ("--maximum-length", "30")
 @pytest.fixture(scope="module")
 def bundle(tmp_path_factory) -> Path:
     return transformer(tmp_path_factory.mktemp("engine") / "model")
+
+
+@pytest.fixture(scope="module")
+def rnn(tmp_path_factory) -> Path:
+    return write_rnn(tmp_path_factory.mktemp("engine") / "rnn")
+
+
+def write_rnn(folder: Path, **keys: object) -> Path:
+    return write_translator(folder, RecurrentConfig(**({"dim": 32, "embedding": 16} | keys)))
 
 
 @pytest.fixture
@@ -133,9 +141,10 @@ def test_a_damaged_bundle_is_refused(bundle, lines, tmp_path):
 
 
 @pytest.mark.parametrize("precision", ["bf16", "int8"])
-def test_fewer_bits_translate(bundle, lines, precision):
+@pytest.mark.parametrize("recurrent", [False, True])
+def test_fewer_bits_translate(bundle, rnn, lines, recurrent, precision):
     options = "--beam", "2", "--no-keep", "--engine", "native", "--precision", precision
-    found, told = translated(bundle, lines, *options)
+    found, told = translated(rnn if recurrent else bundle, lines, *options)
     assert len(found) == len(LINES)
     assert found[1] == ""
     assert "left to torch" not in told
@@ -182,16 +191,8 @@ def test_what_the_engine_does_not_run_runs_on_torch(lines, tmp_path):
     ids=" ".join,
 )
 def test_the_native_path_imports_no_torch(bundle, lines, options):
-    told = (
-        "import sys; from jumok.cli.main import run\n"
-        "sys.argv = ['jumok', 'translate', *sys.argv[1:]]\n"
-        "try: run()\n"
-        "finally: print('torch' in sys.modules, 'jaxtyping' in sys.modules, file=sys.stderr)"
-    )
-    command = [sys.executable, "-c", told, str(bundle), str(lines), *options]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stderr.splitlines()[-1] == "False False"
-    found = done.stdout.splitlines()
+    found, heavy = imported({"torch", "jaxtyping"}, "translate", bundle, lines, *options)
+    assert heavy == set()
     if "--nbest" in options:
         assert {line.split("\t")[0] for line in found} == set(map(str, range(1, len(LINES) + 1)))
     else:
@@ -217,3 +218,32 @@ def test_info_says_what_computes_the_model_and_why(bundle, tmp_path):
     assert re.search(r"^ *engine +torch: score = 'additive' *$", shown, re.MULTILINE)
     told = json.loads(call("info", additive, "--json").stdout)
     assert told["engine"] == {"name": "torch", "why": "score = 'additive'"}
+
+
+RNNS = {
+    "additive": {"encoder_layers": 2, "coverage": True},
+    "GNMT": {"order": "gnmt", "decoder_layers": 2, "tied": "none", "cell": "lstm"},
+    "dot": {"order": "luong", "attention": "dot", "tied": "target"},
+    "odd widths": {"dim": 18, "embedding": 12},
+    "one vector": {"attention": "none", "context": "every-step"},
+}
+
+
+@pytest.mark.parametrize("keys", RNNS.values(), ids=RNNS)
+def test_the_lines_of_rnns_are_those_of_torch(tmp_path, lines, keys):
+    rnn = write_rnn(tmp_path / "model", **keys)
+    options = ["--json", "--no-keep", "--beam", "3"]
+    options += ["--alignments"] * (keys.get("attention") != "none")
+    expected, _ = translated(rnn, lines, *options, "--engine", "torch")
+    found, told = translated(rnn, lines, *options, "--engine", "native")
+    assert "left to torch" not in told
+    assert len(found) == len(LINES)
+    for ours, theirs in zip(map(json.loads, found), map(json.loads, expected), strict=True):
+        assert ours["tokens"] == theirs["tokens"]
+        assert ours.get("alignment") == theirs.get("alignment")
+        assert ours["score"] == pytest.approx(theirs["score"], abs=1e-4)
+
+
+def test_rnns_import_no_torch(rnn, lines):
+    found, heavy = imported({"torch"}, "translate", rnn, lines, "--no-keep")
+    assert (len(found), heavy) == (len(LINES), set())

@@ -9,15 +9,8 @@ import pyarrow.parquet
 import pytest
 
 from jumok.errors import ConfigError, DataError
-from tests.cli.calls import call, fault
+from tests.cli.calls import SMALL, call, fault
 
-SMALL = [
-    *("--set", "training.steps=2", "--set", "validation.every=2", "--set", "training.threads=1"),
-    *("--set", "validation.decode_pairs=2", "--set", "training.precision=fp32"),
-    *("--set", "training.schedule.warmup=1", "--set", "model.encoder_layers=1"),
-    *("--set", "model.decoder_layers=1", "--set", "model.dim=16", "--set", "model.heads=2"),
-    *("--set", "validation.metric=loss"),
-]
 FAST = ["--threads", "1"]
 PAIRS = [
     (f"the cat saw {number} students", f"고양이가 학생 {number}명을 봤다") for number in range(60)
@@ -75,9 +68,7 @@ SUFFIXES = ["tmx", "xlf", "po", "csv", "tsv", "jsonl", "parquet"]
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_one_file_of_any_format_becomes_a_model(
-    tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_file_of_any_format_becomes_a_model(tmp_path, suffix, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = call("train", "--data", write(tmp_path, suffix), "--from", "en", "--to", "ko", *SMALL)
     assert result.exit_code == 0, result.output
@@ -88,9 +79,7 @@ def test_one_file_of_any_format_becomes_a_model(
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_one_file_of_any_format_is_scored_evaluated_and_aligned(
-    tmp_path: Path, suffix: str, tiny_bundle: Path
-) -> None:
+def test_one_file_of_any_format_is_scored_evaluated_and_aligned(tmp_path, suffix, tiny_bundle):
     file = write(tmp_path, suffix)
     asked = ["--data", file, "--from", "en", "--to", "ko", *FAST]
     scored = call("score", tiny_bundle, *asked)
@@ -104,9 +93,7 @@ def test_one_file_of_any_format_is_scored_evaluated_and_aligned(
     assert back.stdout != scored.stdout
 
 
-def test_a_table_without_a_header_has_columns_and_languages(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_table_without_a_header_has_columns_and_languages(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     file = tmp_path / "talk.tsv"
     file.write_text("".join(f"1\t{one}\t{other}\n" for one, other in PAIRS), encoding="utf-8")
@@ -131,18 +118,14 @@ def test_a_table_without_a_header_has_columns_and_languages(
         ),
     ],
 )
-def test_languages_that_contradict_the_rest_are_refused(
-    more: list[str], said: str, tiny_bundle: Path
-) -> None:
+def test_languages_that_contradict_the_rest_are_refused(more, said, tiny_bundle):
     error = fault("score", tiny_bundle, *more)
     assert isinstance(error, ConfigError)
     assert said in str(error)
 
 
 @pytest.mark.parametrize("suffix", ["tmx", "xlf", "po"])
-def test_markup_is_refused_where_sentences_are_read(
-    tmp_path: Path, suffix: str, tiny_bundle: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_markup_is_refused_where_sentences_are_read(tmp_path, suffix, tiny_bundle, monkeypatch):
     monkeypatch.chdir(tmp_path)
     file = write(tmp_path, suffix)
     for arguments in (
@@ -176,9 +159,7 @@ def test_a_file_in_other_languages_says_which(tmp_path: Path, tiny_bundle: Path)
     assert "got:      en-US and ko" in str(error)
 
 
-def test_lines_that_are_no_text_are_left_out_where_that_is_asked_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lines_that_are_no_text_are_left_out_where_that_is_asked_for(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     source, target = tmp_path / "a.en", tmp_path / "a.ko"
     lines = [text.encode() for text, _ in PAIRS]

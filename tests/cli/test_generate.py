@@ -11,7 +11,7 @@ import pytest
 from jumok.cli.way_in import use_of
 from jumok.engine.structures import library
 from jumok.errors import BundleError, ConfigError, DataError
-from tests.cli.calls import call
+from tests.cli.calls import call, imported
 from tests.systems.lm import write_lm
 
 
@@ -89,17 +89,10 @@ def test_a_penalty_keeps_from_repeating(bundle):
     ids=" ".join,
 )
 def test_generate_imports_no_torch_on_the_engine(bundle, how):
-    told = (
-        "import sys; from jumok.cli.main import run\n"
-        "sys.argv = ['jumok', 'generate', *sys.argv[1:]]\n"
-        "try: run()\n"
-        "finally: print('torch' in sys.modules, 'jaxtyping' in sys.modules, file=sys.stderr)"
-    )
-    arguments = [str(bundle), "ROMEO:", "--max-tokens", "9", "--threads", "1", *how]
-    command = [sys.executable, "-c", told, *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stderr.splitlines()[-1] == "False False"
-    assert "ROMEO:" in done.stdout
+    arguments = [bundle, "ROMEO:", "--max-tokens", 9, "--threads", 1, *how]
+    lines, heavy = imported({"torch", "jaxtyping"}, "generate", *arguments)
+    assert heavy == set()
+    assert "ROMEO:" in lines[0]
 
 
 def test_generate_with_a_beam(bundle):

@@ -54,9 +54,7 @@ def test_json_has_every_measure_and_the_curves(tiny_bundle: Path, pairs: Path) -
     assert found["curves"]["together"][-1]["heads"] == 21
 
 
-def test_pruned_translations_are_scored_and_written_to_a_file(
-    tiny_bundle: Path, pairs: Path
-) -> None:
+def test_pruned_translations_are_scored_and_written_to_a_file(tiny_bundle, pairs):
     file = pairs.with_name("heads.txt")
     arguments = ["--data", pairs, "--sentences", "1", "--prune", "--output", file]
     assert heads(tiny_bundle, *arguments).stdout == ""
@@ -80,9 +78,7 @@ def test_cards_are_saved_as_a_page(tiny_bundle: Path, pairs: Path) -> None:
     assert names == [str(tiny_bundle), str(late)], "what tells them apart, where names do not"
 
 
-def test_models_of_the_same_heads_stand_side_by_side(
-    tiny_bundle: Path, tmp_path: Path, pairs: Path
-) -> None:
+def test_models_of_the_same_heads_stand_side_by_side(tiny_bundle, tmp_path, pairs):
     late = tmp_path / "late"
     copytree(tiny_bundle, late)
     lines = heads(tiny_bundle, late, "--data", pairs).stdout.splitlines()
@@ -159,9 +155,7 @@ def test_what_has_no_heads_is_said(tiny_bundle: Path, pairs: Path) -> None:
 
 
 @pytest.mark.parametrize(("suffix", "between"), [(".csv", ","), (".tsv", "\t")])
-def test_cards_are_written_as_the_suffix_says(
-    tiny_bundle: Path, pairs: Path, tmp_path: Path, suffix: str, between: str
-) -> None:
+def test_cards_are_written_as_the_suffix_says(tiny_bundle, pairs, tmp_path, suffix, between):
     file = tmp_path / f"heads{suffix}"
     done = heads(tiny_bundle, "--data", pairs, "--output", file, *FAST)
     assert done.exit_code == 0, done.output
@@ -175,9 +169,7 @@ def test_cards_are_written_as_the_suffix_says(
         assert len(row["offsets"].split()) == len(card["offsets"])
 
 
-def test_cards_are_not_written_as_something_else(
-    tiny_bundle: Path, pairs: Path, tmp_path: Path
-) -> None:
+def test_cards_are_not_written_as_something_else(tiny_bundle, pairs, tmp_path):
     for name, more in (("h.xlsx", []), ("h.csv", ["--json"])):
         done = heads(tiny_bundle, "--data", pairs, "-o", tmp_path / name, *more, *FAST)
         assert isinstance(done.exception, ConfigError)

@@ -45,7 +45,7 @@ def test_captioners_have_a_row_for_each_head_and_a_word_why(tmp_path: Path, tabl
     folder = write_captioner(tmp_path / "model")
     lines = heads(folder, "--data", table).stdout.splitlines()
     assert lines[0].split() == [
-        *("part", "head", "entropy", "share", "confidence", "offset", "importance", "role"),
+        *("part", "head", "entropy", "share", "confidence", "offset", "importance", "role")
     ]
     names = [tuple(line.split()[:2]) for line in lines[1:13]]
     assert names[2:4] == [("decoder", "1.3"), ("cross", "1.1")]
@@ -59,9 +59,7 @@ def test_captioners_have_a_row_for_each_head_and_a_word_why(tmp_path: Path, tabl
     ]
 
 
-def test_gold_boxes_beside_the_captions_judge_heads(
-    tmp_path: Path, table: Path, boxes: Path
-) -> None:
+def test_gold_boxes_beside_the_captions_judge_heads(tmp_path, table, boxes):
     folder = write_captioner(tmp_path / "model")
     text = heads(folder, "--data", table).stdout
     assert "pointing" in text.splitlines()[0]
@@ -74,9 +72,7 @@ def test_gold_boxes_beside_the_captions_judge_heads(
     assert all("pointing" not in card for card in found if card["part"] == "decoder")
 
 
-def test_features_have_no_pixels_that_boxes_could_be_in(
-    tmp_path: Path, table: Path, boxes: Path
-) -> None:
+def test_features_have_no_pixels_that_boxes_could_be_in(tmp_path, table, boxes):
     import numpy as np
 
     folder = write_captioner(tmp_path / "model", encoder=GIVEN)

@@ -49,9 +49,7 @@ def look(model: Path, *arguments: str | Path) -> Result:
         ("positions", ["--part", "decoder"], "position encoding of the decoder: sinusoidal"),
     ],
 )
-def test_every_figure_is_drawn(
-    tiny_bundle: Path, tmp_path: Path, name: str, options: list[str], title: str
-) -> None:
+def test_every_figure_is_drawn(tiny_bundle, tmp_path, name, options, title):
     file = tmp_path / "figure.svg"
     found = look(tiny_bundle, "--target", "a dog", "--figure", name, "--to", file, *options)
     assert found.exit_code == 0, found.output

@@ -43,9 +43,7 @@ def test_the_curves_are_those_of_the_log(runs: list[Path]) -> None:
     assert [text.get_text() for text in loss.get_legend().get_texts()] == ["short", "long"]
 
 
-def test_the_figure_is_written_and_the_best_scores_are_printed(
-    runs: list[Path], tmp_path: Path
-) -> None:
+def test_the_figure_is_written_and_the_best_scores_are_printed(runs, tmp_path):
     done = plot(*runs, "--to", tmp_path / "a.svg")
     assert done.exit_code == 0, done.output
     assert "<svg" in (tmp_path / "a.svg").read_text()

@@ -3,28 +3,21 @@
 import pytest
 
 from jumok.errors import ConfigError, DataError
-from tests.cli.calls import call, fault
-
-SMALL = [
-    *("--set", "training.steps=2", "--set", "validation.every=2", "--set", "training.threads=1"),
-    *("--set", "validation.decode_pairs=2", "--set", "training.precision=fp32"),
-    *("--set", "training.schedule.warmup=1", "--set", "model.encoder_layers=1"),
-    *("--set", "model.decoder_layers=1", "--set", "model.dim=16", "--set", "model.heads=2"),
-    *("--set", "validation.metric=loss"),
-]
+from tests.cli.calls import SMALL, call, fault
 
 
 @pytest.fixture
-def files(tmp_path):
+def files(tmp_path, monkeypatch):
+    """Two files of pairs, in the working folder."""
+    monkeypatch.chdir(tmp_path)
     source, target = tmp_path / "talk.en", tmp_path / "talk.ko"
     source.write_text("".join(f"sentence number {n}\n" for n in range(60)), "utf-8")
     target.write_text("".join(f"{n} 번째 문장\n" for n in range(60)), "utf-8")
-    return source, target
+    return "--source", source, "--target", target
 
 
-def test_two_files_become_a_model_and_a_recipe(tmp_path, files, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    result = call("train", "--source", files[0], "--target", files[1], *SMALL)
+def test_two_files_become_a_model_and_a_recipe(tmp_path, files):
+    result = call("train", *files, *SMALL)
     assert result.exit_code == 0, result.output
     assert (tmp_path / "runs" / "talk" / "model" / "model.safetensors").exists()
     recipe = (tmp_path / "runs" / "talk" / "recipe.toml").read_text("utf-8")
@@ -33,32 +26,29 @@ def test_two_files_become_a_model_and_a_recipe(tmp_path, files, monkeypatch):
     assert "jumok translate runs/talk/model" in result.output
 
 
-def test_the_recipe_that_was_made_can_be_trained_from(tmp_path, files, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    call("train", "--source", files[0], "--target", files[1], *SMALL)
+def test_the_recipe_that_was_made_can_be_trained_from(tmp_path, files):
+    call("train", *files, *SMALL)
     result = call("train", "runs/talk/recipe.toml", "--name", "again")
     assert result.exit_code == 0, result.output
     weights = [tmp_path / f"runs/{name}/model/model.safetensors" for name in ("talk", "again")]
     assert weights[0].read_bytes() == weights[1].read_bytes()
 
 
-def test_the_config_of_a_run_is_refused_with_its_recipe_named(tmp_path, files, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    call("train", "--source", files[0], "--target", files[1], *SMALL)
+def test_the_config_of_a_run_is_refused_with_its_recipe_named(tmp_path, files):
+    call("train", *files, *SMALL)
     error = fault("train", "runs/talk/config.json", "--name", "again")
     assert "got:      the config.json of a run" in str(error)
     assert "jumok train runs/talk/recipe.toml --name OTHER" in str(error)
 
 
-def test_a_name_that_is_taken_keeps_its_recipe(tmp_path, files, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    call("train", "--source", files[0], "--target", files[1], *SMALL)
+def test_a_name_that_is_taken_keeps_its_recipe(tmp_path, files):
+    call("train", *files, *SMALL)
     recipe = tmp_path / "runs" / "talk" / "recipe.toml"
     recipe.write_text(recipe.read_text("utf-8") + "# mine\n", "utf-8")
-    error = fault("train", "--source", files[0], "--target", files[1], *SMALL)
+    error = fault("train", *files, *SMALL)
     assert "a run of this name exists already" in str(error)
     assert "# mine" in recipe.read_text("utf-8")
-    other = call("train", "--source", files[0], "--target", files[1], *SMALL, "--set", "name=other")
+    other = call("train", *files, *SMALL, "--set", "name=other")
     assert other.exit_code == 0, other.output
 
 
@@ -84,9 +74,8 @@ def test_a_recipe_names_its_columns_itself(arguments):
     assert "--columns, --from and --to need --data" in str(error)
 
 
-def test_a_missing_file_leaves_nothing_behind(tmp_path, files, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    error = fault("train", "--source", files[0], "--target", tmp_path / "no.ko")
+def test_a_missing_file_leaves_nothing_behind(tmp_path, files):
+    error = fault("train", *files[:3], tmp_path / "no.ko")
     assert isinstance(error, DataError)
     assert "no.ko" in str(error)
     assert not (tmp_path / "runs").exists()

@@ -215,12 +215,7 @@ def test_what_contradicts_the_model_is_refused_by_name(made, change, fault):
 
 
 def test_what_agrees_with_the_model_or_is_free_is_taken(made):
-    free = [
-        "model.dim=16",
-        "model.dropout=0.4",
-        "tokenizer.kind=bpe",
-        "data.source_language=en-GB",
-    ]
+    free = ["model.dim=16", "model.dropout=0.4", "tokenizer.kind=bpe", "data.source_language=en-GB"]
     result = call(*FROM, *PAIRS, *(word for each in free for word in ("--set", each)), *FAST)
     assert result.exit_code == 0, result.output
     bundle = read_bundle(made / "runs/new/model").config

@@ -95,9 +95,7 @@ def test_a_device_that_is_none_here(device: str, why: str) -> None:
 
 
 @pytest.mark.parametrize("output", [".", "/", "..", "folder"])
-def test_an_output_that_is_no_file(
-    tiny_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, output: str
-) -> None:
+def test_an_output_that_is_no_file(tiny_bundle, tmp_path, monkeypatch, output):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "folder").mkdir()
     assert "the output cannot be written." in said("translate", tiny_bundle, "--output", output)
@@ -194,9 +192,7 @@ def test_a_line_without_an_end(tiny_bundle: Path, monkeypatch: pytest.MonkeyPatc
     assert "the line is too long" in said("translate", tiny_bundle, "/dev/zero")
 
 
-def test_what_the_machine_refuses_is_no_traceback(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_the_machine_refuses_is_no_traceback(monkeypatch, capsys):
     def fail(**_: object) -> None:
         raise PermissionError(13, "Permission denied", "/root/x")
 

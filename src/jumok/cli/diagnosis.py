@@ -133,7 +133,6 @@ def library_check(name: str, sources: Sequence[Path], otherwise: str) -> Check:
 
 
 def _library_origin(library: Loaded) -> str:
-    """The level, and where the library comes from, in words."""
     match library.origin:
         case "shipped":
             return f"level {library.level}, shipped with jumok"

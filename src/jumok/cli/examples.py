@@ -85,7 +85,6 @@ def _first_words(text: str) -> str:
 
 
 def _chosen(texts: Iterable[str], fewest: int = FEWEST_WORDS) -> list[str]:
-    """The first distinct texts of a few words."""
     fits = (text.strip() for text in texts if fewest <= len(text.split()) <= MOST_WORDS)
     chosen: dict[str, None] = {}
     for text in fits:

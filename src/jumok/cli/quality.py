@@ -233,7 +233,6 @@ def measure_language_model(asked: QualityCheck) -> ComparedModels:
 
 
 def _texts_of_run(config: Config, _: Path) -> Sequence[TextCorpus] | None:
-    """The validation data of a recipe."""
     if not isinstance(config, LanguageModelConfig):
         return None
     corpora = [corpus_of(each) for each in config.data.validation]

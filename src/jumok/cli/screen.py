@@ -108,7 +108,6 @@ def waiting(what: str) -> "Iterator[Callable[[], None]]":
 
 @contextmanager
 def _progress(*columns: "ProgressColumn") -> "Iterator[Progress]":
-    """These columns and the time on stderr, until the work is done."""
     from rich import console as rich_console
     from rich import progress
 
@@ -160,7 +159,6 @@ def _panel(
 
 
 def _columns(word: str) -> int:
-    """Columns for a word: 1 to WIDEST_WORD."""
     from rich.cells import cell_len
 
     return min(max(cell_len(word), 1), WIDEST_WORD)

@@ -221,7 +221,6 @@ class StudyRuns:
             list(pool.map(lambda slot: self._work(study, left, slot), range(jobs)))
 
     def _work(self, study: "Study", left: Iterator[int], slot: int) -> None:
-        """Runs trials, one after the other."""
         from optuna.trial import TrialState
 
         for _ in left:

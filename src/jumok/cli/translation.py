@@ -150,7 +150,6 @@ def translate_to(answers: Answers, file: Path | None, output: Path | None, forma
 
 
 def _check_name(output: Path, format: str) -> None:
-    """Raises ConfigError if the output's suffix is that of another format."""
     said = kind_of_name(output)
     if output.suffix in COMPRESSED or (said is not None and said != format):
         raise ConfigError(

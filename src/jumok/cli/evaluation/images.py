@@ -9,22 +9,19 @@ import typer
 
 from jumok.cli.columns import two_columns
 from jumok.cli.screen import counted
-from jumok.cli.verbs.evaluate import Evaluation, Judged
+from jumok.cli.verbs.evaluate import Evaluation, Judged, judged_labels
 from jumok.decoding.options import FOR_CAPTIONS
 from jumok.errors import ConfigError, DataError, Location
 
 if TYPE_CHECKING:
-    from jumok.bundle.card import Score
     from jumok.data.captions.corpus import Captioned
     from jumok.data.files.images import PictureFiles
-    from jumok.data.files.tables import Column
     from jumok.data.pictures.corpus import PictureExample, PictureSource
     from jumok.evaluation.heads.pictures import LabelledPicture
+    from jumok.evaluation.pointing import Gold
     from jumok.systems.caption import Caption
     from jumok.systems.captioner import Captioner
     from jumok.systems.image_classifier import ImageClassification
-
-BOXES = "boxes.jsonl"
 
 
 def evaluate_captions(asked: Evaluation) -> Judged:
@@ -42,35 +39,56 @@ def evaluate_captions(asked: Evaluation) -> Judged:
     table = asked.needs_data()
     images = images_of(asked.images, table, f"jumok evaluate {asked.model}")
     captioner: Captioner = asked.load("caption")
-    from jumok.data.captions.store import FeatureSource
-    from jumok.data.files.images import ImageSource
-
-    files = FeatureSource(images) if captioner.reads_features else ImageSource(images)
-    from jumok.data.captions.corpus import CaptionCorpus, read_captions
-
-    corpus = CaptionCorpus(table, images, *caption_columns(asked.columns))
-    pictures = read_captions(corpus, files, others=True)
-    boxes = table.parent / BOXES
-    # Boxes are in pixels, and features do not hold the sizes of their images.
-    boxed = boxes.is_file() and not captioner.reads_features
-    pointing = boxed and captioner.reading is not None
+    files, pictures = read_captioned(table, images, asked.columns, captioner)
+    gold = gold_boxes(table, pictures, captioner) if captioner.reading is not None else None
     from jumok.evaluation.captioner import caption_tokenizer
     from jumok.evaluation.captions import caption_words, score_captions
 
     tokenizer = asked.tokenize or caption_tokenizer(captioner.language)
     caption_words("", tokenizer)  # an unknown one is reported before minutes of captioning
-    captions = list(counted(_captions_of(asked, captioner, files, pictures, pointing)))
+    looks = gold is not None
+    captions = list(counted(_captions_of(asked, captioner, files, pictures, looks)))
     texts = [caption.text for caption in captions]
     references = [picture.captions for picture in pictures]
     scores = score_captions(texts, references, tokenizer=tokenizer, meteor=with_meteor)
-    if pointing:
-        scores += _pointing(boxes, captioner.language, files, pictures, captions)
+    if gold is not None:
+        from jumok.evaluation.captioner import Pointed, sizes_of
+        from jumok.evaluation.pointing import score_pointing
+
+        names = [picture.file for picture in pictures]
+        pointed = Pointed(names, sizes_of((files, name) for name in names), gold)
+        pointing = list(pointed.looks(texts, [caption.looks for caption in captions]))
+        # A poor captioner may not write any noun.
+        scores += score_pointing(pointing) if pointing else []
     return Judged(tuple(scores), texts, f"{len(pictures):,} images, beam {asked.decoding.beam}")
 
 
-def caption_columns(named: str) -> "tuple[Column, Column]":
-    """The columns of the image files and of the captions."""
-    return two_columns(named, "the image's and the caption's", "file,caption")
+def read_captioned(
+    table: Path, images: Path, columns: str, captioner: "Captioner"
+) -> "tuple[PictureFiles, list[Captioned]]":
+    """The images, or their features, and the captions of each.
+
+    Args:
+        columns: of the image files and of the captions, as --columns has them.
+    """
+    from jumok.data.captions.corpus import CaptionCorpus, read_captions
+    from jumok.data.captions.store import FeatureSource
+    from jumok.data.files.images import ImageSource
+
+    named = two_columns(columns, "the image's and the caption's", "file,caption")
+    files = FeatureSource(images) if captioner.reads_features else ImageSource(images)
+    return files, read_captions(CaptionCorpus(table, images, *named), files, others=True)
+
+
+def gold_boxes(table: Path, pictures: "list[Captioned]", captioner: "Captioner") -> "Gold | None":
+    """The boxes next to the captions; None without them, and for features, which have no pixels."""
+    boxes = table.parent / "boxes.jsonl"
+    if captioner.reads_features or not boxes.is_file():
+        return None
+    from jumok.data.captions.boxes import read_boxes
+    from jumok.evaluation.pointing import Gold
+
+    return Gold(read_boxes(boxes, captioner.language), pictures)
 
 
 def images_of(images: Path | None, table: Path, command: str) -> Path:
@@ -108,26 +126,6 @@ def _captions_of(
         yield from captioner.caption(read, options, looks=looks, batch_size=asked.machine.batch)
 
 
-def _pointing(
-    boxes: Path,
-    language: str,
-    files: "PictureFiles",
-    pictures: "list[Captioned]",
-    captions: "list[Caption]",
-) -> "list[Score]":
-    names = [picture.file for picture in pictures]
-    from jumok.data.captions.boxes import read_boxes
-    from jumok.evaluation.pointing import Gold, score_pointing
-
-    gold = Gold(read_boxes(boxes, language), pictures)
-    from jumok.evaluation.captioner import Pointed, sizes_of
-
-    pointed = Pointed(names, sizes_of((files, name) for name in names), gold)
-    texts = [caption.text for caption in captions]
-    looks = list(pointed.looks(texts, [caption.looks for caption in captions]))
-    return score_pointing(looks) if looks else []  # a poor captioner may not write any noun
-
-
 def evaluate_images(asked: Evaluation) -> Judged:
     """Accuracy, macro F1 and the confusion matrix.
 
@@ -158,16 +156,8 @@ def evaluate_images(asked: Evaluation) -> Judged:
         )
     if not truth:
         raise DataError("none of the images can be read.", place=Location(asked.needs_data()))
-    from jumok.evaluation.classification import ClassifiedExamples, confusion_lines
-
-    labelled = ClassifiedExamples.of(truth, [system.labels.index(label) for label in predicted])
-    on = f"{len(truth):,} images"
-    return Judged(
-        labelled.scores(system.labels, on),
-        predicted,
-        on,
-        tuple(confusion_lines(labelled, system.labels)),
-    )
+    numbers = [system.labels.index(label) for label in predicted]
+    return judged_labels(truth, numbers, system.labels, f"{len(truth):,} images")
 
 
 def _readable_images(

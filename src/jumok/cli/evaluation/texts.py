@@ -8,7 +8,7 @@ import typer
 from jumok.bundle.card import Score
 from jumok.cli.columns import as_column, two_columns
 from jumok.cli.screen import counted
-from jumok.cli.verbs.evaluate import Evaluation, Judged
+from jumok.cli.verbs.evaluate import Evaluation, Judged, judged_labels
 from jumok.errors import DataError, Location
 
 if TYPE_CHECKING:
@@ -88,16 +88,7 @@ def evaluate_labels(asked: Evaluation) -> Judged:
     truth = [label_number(example, system.labels) for example in examples]
     texts = [example.text for example in examples]
     predicted = system.probabilities(texts, asked.machine.batch).argmax(dim=1).tolist()
-    from jumok.evaluation.classification import ClassifiedExamples, confusion_lines
-
-    labelled = ClassifiedExamples.of(truth, predicted)
-    on = f"{len(texts):,} texts"
-    return Judged(
-        labelled.scores(system.labels, on),
-        [system.labels[number] for number in predicted],
-        on,
-        tuple(confusion_lines(labelled, system.labels)),
-    )
+    return judged_labels(truth, predicted, system.labels, f"{len(texts):,} texts")
 
 
 def read_texts(file: Path, text: "Column", label: "Column | None") -> "list[Example]":

@@ -58,7 +58,6 @@ def _cell_text(fact: object) -> object:
 
 
 def _cards_table(measured: "Mapping[str, Sequence[AnyHeadCard]]") -> Table:
-    """The heads of several models side by side, numbered in their order."""
     first, *others = measured.values()
     columns = {name: cell for name, cell in CARD_COLUMNS.items() if any(map(cell, first))}
     table = Table(box=None, padding=(0, 1, 0, 0))

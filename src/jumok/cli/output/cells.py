@@ -59,7 +59,6 @@ def form_of(output: Path | None, as_json: bool, writes: Sequence[str] = COLUMNS)
 
 
 def _is_format(output: Path, suffix: str) -> bool:
-    """Whether the name is that of a format, and not of plain lines."""
     return suffix in (*COMPRESSED, *OTHERS, *JSON) or kind_of_name(output) is not None
 
 

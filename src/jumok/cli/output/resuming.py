@@ -240,7 +240,6 @@ def has_locks() -> bool:
 
 
 def _lock(stream: IO[str], part: Path) -> None:
-    """Locks the file for this process, if the system has locks."""
     busy = ConfigError(
         "another process is writing this output.", place=Location(part), do="name another file"
     )

@@ -208,7 +208,6 @@ def _recipe_path(path: Path) -> str:
 
 
 def _recipe_config(recipe: Path, run: _Run) -> "Config":
-    """The config of a recipe; a corpus or a document in its place is refused."""
     if is_text(recipe):
         from jumok.data.files.formats import kind_of, refusal
         from jumok.data.files.reading import first_bytes, open_bytes
@@ -224,7 +223,6 @@ def _recipe_config(recipe: Path, run: _Run) -> "Config":
 
 
 def _image_config(folder: Path, run: _Run) -> "Config":
-    """The config of a classifier of the images in a folder."""
     from jumok.training.defaults.pictures import read_folder, recipe_for_pictures
 
     images = read_folder(folder)
@@ -236,7 +234,6 @@ def _image_config(folder: Path, run: _Run) -> "Config":
 
 
 def _text_config(files: TrainingFiles, language: str | None, run: _Run) -> "Config":
-    """The config of a language model of --text."""
     named_columns(None, files.columns, language, files.to)
     if files.skip_damaged:
         raise ConfigError(
@@ -254,7 +251,6 @@ def _text_config(files: TrainingFiles, language: str | None, run: _Run) -> "Conf
 def _further_config(
     path: Path | None, files: TrainingFiles, language: str | None, model: Path, run: _Run
 ) -> "Config":
-    """The config of a model that is trained further on files."""
     from jumok.bundle.reading import read_bundle
     from jumok.config.writing import recipe_text
     from jumok.training.folder import START
@@ -320,7 +316,6 @@ def _further_data(
 def _pair_data(
     files: TrainingFiles, language: str | None, bundle: "BundleConfig"
 ) -> dict[str, object]:
-    """Two files, or two columns of one, by default those of the languages."""
     sides = {"source": files.source, "target": files.target}
     given = {side: _recipe_path(file) for side, file in sides.items() if file is not None}
     if len(given) == 1 or bool(given) == (files.data is not None):

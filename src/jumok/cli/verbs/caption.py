@@ -85,7 +85,6 @@ def caption(
 def _caption_lines(
     file: Path, one: "Caption | DataError", form: OutputForm, scores: bool
 ) -> Iterator[str]:
-    """The captions of an image, one a line; empty if it cannot be read."""
     if form == "json":
         facts = {"error": str(one)} if isinstance(one, DataError) else one.facts()
         yield json.dumps({"file": str(file)} | facts, ensure_ascii=False) + "\n"

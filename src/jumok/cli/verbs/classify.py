@@ -95,7 +95,6 @@ def classify(
 
 
 def _prediction_line(answer: Prediction, form: OutputForm, top: int) -> str:
-    """The line of an item with its `top` most probable labels, or what is wrong with it."""
     ranked = list(answer.probabilities.items())[:top]
     if form == "csv":
         cells: list[object] = [cell for pair in ranked for cell in pair]

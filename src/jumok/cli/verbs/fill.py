@@ -87,13 +87,12 @@ def _can_read(system: "MaskedModel", number: int, line: str) -> bool:
 
 
 def _filled_line(number: int, line: str, filled: "Filled | None", form: OutputForm) -> str:
-    """The line with its predictions; None: it could not be read."""
     if form == "json":
         facts = {"text": None, "gaps": []} if filled is None else filled.facts()
         return json.dumps({"line": number, "source": line} | facts, ensure_ascii=False) + "\n"
     text, gaps = (line, ()) if filled is None else (filled.text, filled.gaps)
     if form == "csv":
-        rows = [
+        rows: list[tuple[object, ...]] = [
             (number, text, gap, each.text, each.probability)
             for gap, candidates in enumerate(gaps, start=1)
             for each in candidates

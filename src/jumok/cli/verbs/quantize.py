@@ -124,7 +124,6 @@ def _accepted(
 
 
 def _check_request(bundle: "Bundle", to: str, output: Path, force: str | None) -> None:
-    """Refuses what cannot be meant, before minutes of measuring."""
     if bundle.precision == "int8" or bundle.precision == to:
         raise ConfigError(
             f"this model is already stored in {bundle.precision}.",
@@ -156,7 +155,6 @@ def _check_request(bundle: "Bundle", to: str, output: Path, force: str | None) -
 def _print_comparison(
     model: "Bundle", small: "Bundle", compared: "ComparedModels | None", as_json: bool
 ) -> None:
-    """Prints the sizes, the scores, the equal tokens and the speed, before and after."""
     quality, seconds = small.card.quality, compared.seconds if compared else None
     assert quality is not None
     if as_json:

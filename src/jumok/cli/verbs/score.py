@@ -74,7 +74,6 @@ def score(
 
 
 def _check_translates(folder: Path) -> None:
-    """Raises BundleError for a model that is not for translation."""
     from jumok.systems.catalog import open_model
 
     if open_model(folder).kind.verb != "translate":

@@ -162,7 +162,6 @@ def serve(
 
 
 def _serve_settings(access: Access, limits: ServeLimits, grace: float) -> ServeSettings:
-    """The settings of the server; ConfigError if they contradict, or keys are unreadable."""
     from jumok.serving.http.access import check_address, own_names, read_keys
 
     keys = () if access.key_file is None else read_keys(access.key_file)

@@ -119,7 +119,6 @@ def align(
 
 
 def _aligner(translator: "Translator", changes: SettingChanges, model: str) -> "Aligner":
-    """The aligner with the bundles' alignment settings and the given changes."""
     aligner = translator.aligner
     if not aligner.aligns:
         raise ConfigError("this model has no cross-attention, so it cannot align words.", got=model)
@@ -173,7 +172,6 @@ def _print_rates(
     model: str,
     as_json: bool,
 ) -> None:
-    """Prints the error rates by layer and head, or everything as one JSON object."""
     best = min(scores, key=lambda reading: scores[reading].error_rate)
     if as_json:
         rows = [_setting_facts(reading, scores[reading]) for reading in scores]

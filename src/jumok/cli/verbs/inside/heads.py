@@ -110,7 +110,6 @@ def _write_cards(
     curves: "Mapping[str, Sequence[PrunedPoint]]",
     score: str,
 ) -> None:
-    """Writes the cards in the format that `_kind` returns."""
     if kind in SEPARATORS:
         write_cells(stream, _card_facts(measured), SEPARATORS[kind])
     elif kind == ".json":
@@ -157,7 +156,6 @@ def _open_all(folders: "Mapping[str, Path]") -> "dict[str, OpenedModel]":
 
 
 def _card_facts(measured: "Mapping[str, Sequence[AnyHeadCard]]") -> list[ModelCards]:
-    """The cards of each model."""
     return [
         {"model": model, "heads": [card.facts() for card in cards]}
         for model, cards in measured.items()
@@ -165,7 +163,6 @@ def _card_facts(measured: "Mapping[str, Sequence[AnyHeadCard]]") -> list[ModelCa
 
 
 def _folders(models: Sequence[str], prune: bool, save: Path | None) -> dict[str, Path]:
-    """The folder of each model."""
     folders = {}
     for model in models:
         named = model_folders(model)

@@ -151,7 +151,6 @@ def _comparison(
     given: str | None,
     machine: Machine,
 ) -> "Comparison":
-    """What traces the model, and what it is compared with."""
     from jumok.tracing.comparison import Comparison
 
     second.check(model)
@@ -182,7 +181,6 @@ def _saved(
 def _searching(
     traced: "Callable[..., Trace]", family: "Family", machine: Machine
 ) -> "Callable[..., Trace]":
-    """Traces with the native engine's search, where it gives the same output."""
     if machine.precision != "fp32":
         return traced
     from jumok.tracing.translation import load_searcher
@@ -235,7 +233,6 @@ def _first_traces(
 
 
 def _served_pictures(family: "Family", first: str | None) -> "ServedPictures | None":
-    """The images that the live page may read; None: the model reads text."""
     from jumok.serving.pictures import ServedPictures
     from jumok.tracing.catalog import check_given
 
@@ -251,7 +248,6 @@ def _linked(trace: "Trace", gold: str) -> "Trace":
 
 
 def _check_alone(asked: dict[str, object]) -> None:
-    """Refuses options that need a text or an image."""
     options = [name for name, value in asked.items() if value is not None]
     if options:
         raise ConfigError(

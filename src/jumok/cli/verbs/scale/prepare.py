@@ -134,7 +134,6 @@ def print_shards(plan: "CorpusPlan") -> None:
 
 
 def _slurm(given: Sequence[str], workers: str) -> dict[str, str]:
-    """The keys and values of --slurm."""
     if given and workers != "slurm":
         raise ConfigError("--slurm needs --workers slurm.", got=f"--workers {workers}")
     values = {}
