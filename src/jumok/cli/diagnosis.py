@@ -69,15 +69,14 @@ class Check:
 
 def checks() -> Iterator[Check]:
     """All checks, in the order of the table."""
-    yield from library_checks()
-    yield from package_checks()
-    yield from machine_checks()
+    yield from _library_checks()
+    yield from _package_checks()
+    yield from _machine_checks()
 
 
-def library_checks() -> Iterator[Check]:
-    """The processor, the engine, the kernels of training, the loops over texts, the compilers."""
-    yield processor_check()
-    yield library_check("engine", structures.SOURCES, "translation runs on PyTorch")
+def _library_checks() -> Iterator[Check]:
+    yield _processor_check()
+    yield _library_check("engine", structures.SOURCES, "translation runs on PyTorch")
     try:
         from jumok.kernels.native import SOURCES
 
@@ -85,13 +84,13 @@ def library_checks() -> Iterator[Check]:
     except (ImportError, OSError):
         yield Check("kernels", "note", "not looked at: PyTorch cannot be imported")
     else:
-        yield library_check("kernels", sources, "training runs on PyTorch")
-    yield library_check("texts", texts.SOURCES, "corpora are prepared by NumPy")
+        yield _library_check("kernels", sources, "training runs on PyTorch")
+    yield _library_check("texts", texts.SOURCES, "corpora are prepared by NumPy")
     names = [each.name for each in compilers()]
     yield Check("compiler", "ok", ", ".join(names) or "none (only needed where no library fits)")
 
 
-def processor_check() -> Check:
+def _processor_check() -> Check:
     """The level of this processor, and the one that JUMOK_CPU asks for."""
     forced = cpu()
     asked = f"; {levels.VARIABLE}={forced}" if forced else ""
@@ -106,12 +105,8 @@ def processor_check() -> Check:
     )
 
 
-def library_check(name: str, sources: Sequence[Path], otherwise: str) -> Check:
-    """Where a library comes from.
-
-    Args:
-        otherwise: what happens without it, slower.
-    """
+def _library_check(name: str, sources: Sequence[Path], otherwise: str) -> Check:
+    """Where a library comes from."""
     try:
         native = loaded(name, sources)
     except ConfigError as error:
@@ -159,8 +154,7 @@ def not_installed(packages: list[str]) -> list[str]:
     return [each for each in packages if _installed_version(each) is None]
 
 
-def package_checks() -> Iterator[Check]:
-    """Python and jumok, PyTorch, other packages, and extras."""
+def _package_checks() -> Iterator[Check]:
     here = f"Python {sys.version.split()[0]}, {sys.prefix}"
     packages = required()
     absent = not_installed(packages.pop(""))
@@ -169,7 +163,7 @@ def package_checks() -> Iterator[Check]:
         yield Check("packages", "broken", f"missing: {', '.join(absent)}; {here}", do)
     else:
         yield Check("packages", "ok", here)
-    yield from torch_checks()
+    yield from _torch_checks()
     lacking = [name for name in EXTRAS if name not in packages or not_installed(packages[name])]
     there = [name for name in EXTRAS if name not in lacking]
     yield Check("extras", "ok", f"installed: {', '.join(there) or 'none'}")
@@ -179,8 +173,7 @@ def package_checks() -> Iterator[Check]:
         )
 
 
-def torch_checks() -> Iterator[Check]:
-    """PyTorch, its threads, and a GPU."""
+def _torch_checks() -> Iterator[Check]:
     try:
         import torch
 
@@ -211,18 +204,17 @@ def _installed_version(package: str) -> str | None:
         return None
 
 
-def machine_checks() -> Iterator[Check]:
-    """Whatever else may be in the way."""
-    yield memory_check()
-    yield disk_check()
-    yield cache_check()
+def _machine_checks() -> Iterator[Check]:
+    yield _memory_check()
+    yield _disk_check()
+    yield _cache_check()
     opens = has_browser()
     why = "" if opens else "none opens from here; jumok look prints an address to open"
     yield Check("browser", "ok" if opens else "note", why or "opens pages")
-    yield fonts_check()
+    yield _fonts_check()
 
 
-def memory_check() -> Check:
+def _memory_check() -> Check:
     """The free memory, within the limit of a container, of that of the machine."""
     try:
         from jumok.bundle.free_memory import free_memory
@@ -238,8 +230,7 @@ def memory_check() -> Check:
     return Check("memory", "ok", words)
 
 
-def disk_check() -> Check:
-    """The space in the working folder, where runs are written."""
+def _disk_check() -> Check:
     free = shutil.disk_usage(".").free / GIGABYTE
     words = f"{free:.1f} GB free here"
     if free < LITTLE:
@@ -247,8 +238,7 @@ def disk_check() -> Check:
     return Check("disk", "ok", words)
 
 
-def cache_check() -> Check:
-    """Whether compiled libraries can be kept."""
+def _cache_check() -> Check:
     do = "export JUMOK_CACHE=FOLDER that you can write to: otherwise every start compiles again"
     try:
         folder = cache_folder()
@@ -261,7 +251,7 @@ def cache_check() -> Check:
     return Check("cache", "ok", f"{folder} can be written")
 
 
-def fonts_check() -> Check:
+def _fonts_check() -> Check:
     """A font with Hangul, which figures of Korean need."""
     try:
         with optional_import("looking for fonts", extra="plot"):

@@ -51,7 +51,7 @@ class SearchSpace:
     def combinations(self) -> list[KeyValues]:
         """Every combination, the last key changing fastest."""
         count = math.prod(map(len, self.keys.values()))
-        if count > MOST_RUNS or any(map(range_of, self.keys.values())):
+        if count > MOST_RUNS or any(map(_range_of, self.keys.values())):
             what = f"there are too many combinations: {count:,}, or numbers between two ends."
             raise ConfigError(what, do="add --trials N")
         chosen = itertools.product(*self.keys.values())
@@ -59,14 +59,14 @@ class SearchSpace:
 
     def ends(self) -> list[KeyValues]:
         """The first and the last value of every key."""
-        lists = {key: (range_of(each) or ["", *each])[1:] for key, each in self.keys.items()}
+        lists = {key: (_range_of(each) or ["", *each])[1:] for key, each in self.keys.items()}
         return [{key: each[end] for key, each in lists.items()} for end in (0, -1)]
 
     def suggest(self, trial: "Trial") -> KeyValues:
         """The values of a run, as the sampler of the study chooses."""
         values: dict[str, str] = {}
         for key, choices in self.keys.items():
-            log, low, high = range_of(choices) or ("", "", "")
+            log, low, high = _range_of(choices) or ("", "", "")
             if not low:
                 values[key] = str(trial.suggest_categorical(key, choices))
             elif (low + high).isdigit():
@@ -84,13 +84,13 @@ class SearchSpace:
         return load(self.recipe, [*overrides, f'name="{run_name(values)}"'], dict(os.environ))
 
 
-def range_of(values: Sequence[str]) -> tuple[str, ...] | None:
+def _range_of(values: Sequence[str]) -> tuple[str, ...] | None:
     """("log:" or "", low, high) if the values are a range; None: they are a list."""
     match = RANGE.fullmatch(values[0]) if len(values) == 1 else None
     return match and match.groups("")
 
 
-def split_values(text: str) -> list[str]:
+def _split_values(text: str) -> list[str]:
     """The texts between commas outside of brackets and quotes; "" is the last if one is open."""
     starts, closing = [0], [""]
     for place, sign in enumerate(text):
@@ -114,8 +114,8 @@ def parse_grid(texts: Sequence[str]) -> dict[str, list[str]]:
     keys: dict[str, list[str]] = {}
     for text in texts or [""]:
         key, equals, joined = (part.strip() for part in text.partition("="))
-        values = split_values(joined)
-        log, low, high = range_of(values) or ("", "1", "2")
+        values = _split_values(joined)
+        log, low, high = _range_of(values) or ("", "1", "2")
         faults = {
             "the grid is empty, or a key has no values.": not (key and equals),
             f"the grid has the key {key} twice.": key in keys,

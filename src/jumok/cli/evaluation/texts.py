@@ -55,7 +55,7 @@ def evaluate_guesses(asked: Evaluation) -> Judged:
     """
     file = asked.needs_data()
     texts = [
-        example.text for example in read_texts(file, as_column(asked.columns.split(",")[0]), None)
+        example.text for example in _read_texts(file, as_column(asked.columns.split(",")[0]), None)
     ]
     system = asked.load("fill")
     from jumok.data.texts.masking import Masking, word_starts
@@ -81,7 +81,7 @@ def evaluate_labels(asked: Evaluation) -> Judged:
     """
     file = asked.needs_data()
     text, label = two_columns(asked.columns, "the text's and the label's", "document,label")
-    examples = read_texts(file, text, label)
+    examples = _read_texts(file, text, label)
     system = asked.load("classify")
     from jumok.data.texts.examples import label_number
 
@@ -91,7 +91,7 @@ def evaluate_labels(asked: Evaluation) -> Judged:
     return judged_labels(truth, predicted, system.labels, f"{len(texts):,} texts")
 
 
-def read_texts(file: Path, text: "Column", label: "Column | None") -> "list[Example]":
+def _read_texts(file: Path, text: "Column", label: "Column | None") -> "list[Example]":
     """The examples with at least one word; the number of the others is reported on stderr."""
     from jumok.data.texts.corpus import TextCorpus, read_examples
 

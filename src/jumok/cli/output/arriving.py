@@ -57,7 +57,7 @@ def arriving(
     """
     if alone or is_typed(file):
         return ArrivingLines(input_lines(file, plain=plain), lambda: False)
-    if whole or file not in (None, STANDARD) or not is_pipe():
+    if whole or file not in (None, STANDARD) or not _is_pipe():
         return ArrivingLines(input_lines(file, plain=plain), lambda: True)
     source = Arriving(sys.stdin.fileno())
     name = Path("standard input")
@@ -73,7 +73,7 @@ def _checked_text(source: "Arriving", name: Path, plain: bool) -> Iterator[bytes
         yield line
 
 
-def is_pipe() -> bool:
+def _is_pipe() -> bool:
     """Whether standard input comes from another process, which may wait for answers."""
     try:
         mode = os.fstat(sys.stdin.fileno()).st_mode

@@ -131,9 +131,9 @@ def open_steps(file: Path | None, command: Mapping[str, str], resume: bool) -> I
             if isinstance(error, OSError):
                 raise _cannot_write(file, error) from error
             raise
-        if has_locks():  # while it is locked; Windows has no locks, and cannot rename an open file
+        if _has_locks():  # while it is locked; Windows has no locks, and cannot rename an open file
             _finish(part, file)
-    if not has_locks():
+    if not _has_locks():
         _finish(part, file)
 
 
@@ -234,8 +234,7 @@ def _write_record(part: Path, done: Done) -> None:
         partial.write_text(text, encoding="utf-8")
 
 
-def has_locks() -> bool:
-    """Whether this system can lock a file for one process, as Unix can."""
+def _has_locks() -> bool:
     return find_spec("fcntl") is not None
 
 
@@ -243,7 +242,7 @@ def _lock(stream: IO[str], part: Path) -> None:
     busy = ConfigError(
         "another process is writing this output.", place=Location(part), do="name another file"
     )
-    if not has_locks():
+    if not _has_locks():
         return
     try:
         import fcntl

@@ -138,13 +138,13 @@ def config_of(recipe: Path | None, files: TrainingFiles, asked: RunArgs, runs: P
     overrides += [] if files.mix is None else [f"start.mix={files.mix}"]
     files.check(recipe)
     run = _Run(asked.name, runs, overrides, asked.resume)
-    if model is not None and (recipe is None or is_folder(recipe) or is_text(recipe)):
+    if model is not None and (recipe is None or _is_folder(recipe) or _is_text_file(recipe)):
         return _further_config(recipe, files, language, model, run)
     if files.text:
         return _text_config(files, language, run)
     if recipe is not None:
         named_columns(None, files.columns, language, files.to)  # a recipe names its columns itself
-        return _image_config(recipe, run) if is_folder(recipe) else _recipe_config(recipe, run)
+        return _image_config(recipe, run) if _is_folder(recipe) else _recipe_config(recipe, run)
     # With --columns, --from and --to only name the languages.
     columns = None if language and files.to else files.columns
     named = named_columns(files.data, columns, language, files.to)
@@ -192,13 +192,12 @@ def model_and_language(values: Sequence[str], with_data: bool) -> tuple[Path | N
     return (Path(models[0]) if models else None), (languages[0] if languages else None)
 
 
-def is_folder(recipe: Path) -> bool:
+def _is_folder(recipe: Path) -> bool:
     """Whether a folder is meant; a recipe's name takes precedence."""
     return recipe.is_dir() and not (recipe.parent == Path() and recipe.name in recipe_names())
 
 
-def is_text(path: Path) -> bool:
-    """Whether the argument is a text to train on, and no recipe."""
+def _is_text_file(path: Path) -> bool:
     return path.is_file() and path.suffix not in (".toml", ".json")
 
 
@@ -208,7 +207,7 @@ def _recipe_path(path: Path) -> str:
 
 
 def _recipe_config(recipe: Path, run: _Run) -> "Config":
-    if is_text(recipe):
+    if _is_text_file(recipe):
         from jumok.data.files.formats import kind_of, refusal
         from jumok.data.files.reading import first_bytes, open_bytes
 

@@ -78,7 +78,7 @@ def classify(
     top = min(top, len(system.labels))
     with open_output(output) as stream:
         if form == "csv":
-            stream.write(csv_header(top))
+            stream.write(_csv_header(top))
         for answer in counted(answers):
             total += 1
             if answer.error is not None:
@@ -109,7 +109,7 @@ def _prediction_line(answer: Prediction, form: OutputForm, top: int) -> str:
     return json.dumps(facts, ensure_ascii=False) + "\n"
 
 
-def csv_header(top: int) -> str:
+def _csv_header(top: int) -> str:
     """item, label, probability, label 2, probability 2, ..."""
     numbers = ["", *(f" {place}" for place in range(2, top + 1))]
     names = [f"{name}{number}" for number in numbers for name in ("label", "probability")]
@@ -152,7 +152,9 @@ def predict_texts(
     """Predictions for texts; one without a word gets its error."""
     done = 0
     for items in lists:
-        errors = [probe(system, text, number) for number, text in enumerate(items, start=done + 1)]
+        errors = [
+            _fault_of(system, text, number) for number, text in enumerate(items, start=done + 1)
+        ]
         done += len(errors)
         good = [text for text, error in zip(items, errors, strict=True) if error is None]
         labels = iter(system.classify(good, batch) if good else ())
@@ -161,7 +163,7 @@ def predict_texts(
             yield Prediction(text, known, error)
 
 
-def probe(system: "TextClassification", text: str, number: int) -> DataError | None:
+def _fault_of(system: "TextClassification", text: str, number: int) -> DataError | None:
     """Why this text cannot be classified; None: it can."""
     try:
         system.check(text, number)

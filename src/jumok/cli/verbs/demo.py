@@ -74,15 +74,15 @@ def demo(
     from jumok.training.precision import one_thread
 
     with one_thread():
-        examples, scores = try_out(translator, test)
+        examples, scores = _try_out(translator, test)
         shown = example_to_show(examples)
         attention = translator.attention(shown.source, shown.output) if shown.output else None
     from jumok.cli import way_in
 
-    commands = way_in.commands(result.model, shown.source, jumok_here())
-    report = save_report(result.model, examples, scores, commands, folder / REPORT)
+    commands = way_in.commands(result.model, shown.source, _jumok_here())
+    report = _save_report(result.model, examples, scores, commands, folder / REPORT)
     missing = save_translator(result.model, folder / TRANSLATOR)
-    show_results(examples, scores, attention)
+    _show_results(examples, scores, attention)
     show_what_to_open(
         report, result.model, [*commands.values(), *check_commands(result.model, test)], missing
     )
@@ -105,7 +105,7 @@ def _clear(home: Path) -> None:
             shutil.rmtree(home, ignore_errors=True)
 
 
-def try_out(translator: "Translator", test: Path) -> tuple[list["UnseenExample"], list["Score"]]:
+def _try_out(translator: "Translator", test: Path) -> tuple[list["UnseenExample"], list["Score"]]:
     """Translates and scores sentences of the test split; returns the first few, and the scores."""
     sources, references = (
         test.with_suffix(f".{kind}").read_text("utf-8").splitlines()[:SENTENCES]
@@ -132,14 +132,13 @@ def example_to_show(examples: Sequence["UnseenExample"]) -> "UnseenExample":
     return min(right or examples, key=lambda each: len(each.source.split()))
 
 
-def save_report(
+def _save_report(
     model: Path,
     examples: Sequence["UnseenExample"],
     scores: Sequence["Score"],
     commands: Mapping[str, str],
     file: Path,
 ) -> Path:
-    """The page of one translation, with the curves, scores and examples of its run."""
     from jumok.tracing.catalog import load_family
 
     family = load_family(model, device="cpu")
@@ -180,7 +179,7 @@ def save_translator(model: Path, file: Path) -> ConfigError | None:
     return None
 
 
-def jumok_here() -> str:
+def _jumok_here() -> str:
     """The program as it was called, from this folder, quoted for a shell."""
     program = Path(sys.argv[0])
     if program.name == "__main__.py":
@@ -191,7 +190,7 @@ def jumok_here() -> str:
 
 def check_commands(model: Path, test: Path) -> list[str]:
     """The commands that score the model and describe it."""
-    jumok, place = jumok_here(), shlex.quote(str(model))
+    jumok, place = _jumok_here(), shlex.quote(str(model))
     source, reference = (shlex.quote(f"{test}.{language}") for language in ("en", "ko"))
     return [
         f"{jumok} evaluate {place} --source {source} --reference {reference}",
@@ -199,12 +198,11 @@ def check_commands(model: Path, test: Path) -> list[str]:
     ]
 
 
-def show_results(
+def _show_results(
     examples: Sequence["UnseenExample"],
     scores: Sequence["Score"],
     attention: "WordAttention | None",
 ) -> None:
-    """Prints translations and one alignment to the terminal."""
     screen = console()
     screen.print("\nUnseen sentences:\n")
     for example in examples[:8]:
@@ -241,8 +239,8 @@ def show_what_to_open(
         f"  {report}  one translation, every layer and head, and the learning curves",
         f"  {report.parent / TRANSLATOR}  {translator}",
         "\nThe page, live, with sentences of your own:\n",
-        f"  {jumok_here()} look {shlex.quote(str(model))}",
+        f"  {_jumok_here()} look {shlex.quote(str(model))}",
     ]
     if sys.stdout.isatty() and has_browser():
-        lines += [f"\n{jumok_here()} demo --open opens the page by itself."]
+        lines += [f"\n{_jumok_here()} demo --open opens the page by itself."]
     console().print("\n".join(lines), soft_wrap=True)

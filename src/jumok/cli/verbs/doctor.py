@@ -33,13 +33,12 @@ def doctor(as_json: AsOneObject = False) -> None:
         facts = {"jumok": version("jumok"), "ok": not broken, "checks": [*map(asdict, checks)]}
         typer.echo(json.dumps(facts, ensure_ascii=False, indent=2))
     else:
-        show_checks(checks, broken)
+        _show_checks(checks, broken)
     if broken:
         raise typer.Exit(1)
 
 
-def show_checks(checks: "Sequence[Check]", broken: int) -> None:
-    """The table, and its sum in the last line."""
+def _show_checks(checks: "Sequence[Check]", broken: int) -> None:
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True)
     table.add_column(style="bold", no_wrap=True)

@@ -83,18 +83,18 @@ def embed(
     """
     output, as_json, batch = written.output, written.as_json, machine.batch
     _check_asked(asked, file, output, words)
-    embedder = load_embedder(model, machine)
+    embedder = _load_embedder(model, machine)
     if asked.evaluate:
         _evaluate(embedder, asked.evaluate, as_json)
     if asked.analogy is not None:
         _print_neighbours(embedder.word_space().analogy(*asked.analogy, asked.top), as_json)
     if asked.nearest is not None and asked.corpus is not None:
-        lines = nearest_lines(embedder, asked.nearest, asked.corpus, asked.top, batch)
+        lines = _nearest_lines(embedder, asked.nearest, asked.corpus, asked.top, batch)
         _print_neighbours(lines, as_json)
     elif asked.nearest is not None:
         _print_neighbours(embedder.word_space().nearest(asked.nearest, asked.top), as_json)
     if file is not None or not asked.any:
-        write_vectors(embedder, counted(input_lines(file)), words, batch, output)
+        _write_vectors(embedder, counted(input_lines(file)), words, batch, output)
 
 
 def _check_asked(asked: WordQuestions, file: Path | None, output: Path | None, words: bool) -> None:
@@ -118,13 +118,7 @@ def _suffix(output: Path | None) -> str:
     return "" if output is None else output.suffix.lower()
 
 
-def load_embedder(model: Path, machine: Machine) -> "Embedder":
-    """The model in this folder, or the vectors in this file.
-
-    Raises:
-        BundleError: a bundle that cannot be read, or that has no vectors for texts.
-        DataError: a file of vectors that cannot be read.
-    """
+def _load_embedder(model: Path, machine: Machine) -> "Embedder":
     use_threads(machine.threads)
     # A missing path with a suffix is meant as a file, one without as a bundle: the errors differ.
     from jumok.systems.embedding import Embedder, GivenVectors
@@ -145,7 +139,7 @@ def load_embedder(model: Path, machine: Machine) -> "Embedder":
     return system
 
 
-def write_vectors(
+def _write_vectors(
     embedder: "Embedder", lines: Iterable[str], words: bool, batch: int, output: Path | None
 ) -> None:
     """Writes a JSON object a line; or one matrix, shape (lines, width), as .npy or .csv."""
@@ -162,20 +156,19 @@ def write_vectors(
         if _suffix(output) == ".csv":
             width = embedder.sentence_vectors([""]).shape[1]
             stream.write(as_csv(("text", *range(1, width + 1))))
-            stream.writelines(as_csv((text, *_digits(vector))) for text, vector in vectors_of)
+            stream.writelines(as_csv((text, *_shortened(vector))) for text, vector in vectors_of)
             return
         for text, vector in vectors_of:
-            row: dict[str, object] = {"text": text, "vector": _digits(vector)}
+            row: dict[str, object] = {"text": text, "vector": _shortened(vector)}
             if words:
                 names, vectors = embedder.word_vectors(text)
-                row |= {"words": names, "vectors": list(map(_digits, vectors))}
+                row |= {"words": names, "vectors": list(map(_shortened, vectors))}
             stream.write(json.dumps(row, ensure_ascii=False) + "\n")
 
 
-def nearest_lines(
+def _nearest_lines(
     embedder: "Embedder", text: str, corpus: Path, top: int, batch: int
 ) -> "list[Neighbour]":
-    """The `top` lines of a corpus by cosine similarity to `text`."""
     import torch
 
     (wanted,) = torch.nn.functional.normalize(embedder.sentence_vectors([text]), dim=1)
@@ -198,7 +191,7 @@ def _sentence_vectors(
         yield from zip(chunk, embedder.sentence_vectors(chunk, batch), strict=True)
 
 
-def _digits(vector: "Tensor") -> list[float]:
+def _shortened(vector: "Tensor") -> list[float]:
     return [round(number, DIGITS) for number in vector.tolist()]
 
 

@@ -207,7 +207,7 @@ def evaluate(
     started = time.perf_counter()
     with asked.changes:
         judged = function(asked).without(asked.off or ())
-    print_result(judged, model, time.perf_counter() - started, written.as_json)
+    _print_result(judged, model, time.perf_counter() - started, written.as_json)
     if written.output is not None:
         with open_output(written.output) as stream:
             if form == "csv":
@@ -250,8 +250,7 @@ def options_of_kind(kind: Kind) -> frozenset[str]:
     return kind.options - {"decoding"} | options_of(DecodingOptions).keys()
 
 
-def print_result(judged: Judged, model: str, seconds: float, as_json: bool) -> None:
-    """Prints the scores as a table, or as one JSON object."""
+def _print_result(judged: Judged, model: str, seconds: float, as_json: bool) -> None:
     if as_json:
         facts = {"model": model, "examples": judged.examples, "seconds": seconds}
         scores = [asdict(score) for score in judged.scores]

@@ -66,8 +66,8 @@ def generate(
     output, as_json = written.output, written.as_json
     form_of(output, as_json, (".txt", *JSON))
     system: LanguageModel = machine.load(model, "generate")
-    prompt = read_prompt(prompt)
-    say_what_is_forgotten(system, prompt)
+    prompt = _read_prompt(prompt)
+    _say_what_is_forgotten(system, prompt)
     with open_output(output) as stream:
         for number in range(samples):
             drawn = options.seeded(number)
@@ -85,13 +85,8 @@ def generate(
             stream.write("\n")
 
 
-def read_prompt(given: str) -> str:
-    """The prompt; "-" reads standard input, without its final line break.
-
-    Raises:
-        DataError: the text from standard input is not UTF-8.
-        ConfigError: the prompt on the command line is not UTF-8.
-    """
+def _read_prompt(given: str) -> str:
+    """The prompt; "-" reads standard input, without its final line break."""
     if given == "-":
         return "\n".join(input_lines(None))
     try:
@@ -105,8 +100,7 @@ def read_prompt(given: str) -> str:
     return given
 
 
-def say_what_is_forgotten(system: "LanguageModel", prompt: str) -> None:
-    """Warns on stderr if the prompt is longer than the context."""
+def _say_what_is_forgotten(system: "LanguageModel", prompt: str) -> None:
     tokens = len(system.tokenizer.encode(prompt))
     if tokens >= system.context:
         typer.echo(

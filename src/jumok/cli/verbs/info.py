@@ -34,7 +34,7 @@ def info(
             "jumok": bundle.jumok,
         }  # fmt: skip
         facts = {"config": asdict(bundle.config), "card": asdict(bundle.card), "sizes": sizes}
-        facts["engine"] = engine(bundle)
+        facts["engine"] = _engine_facts(bundle)
         typer.echo(json.dumps(facts, ensure_ascii=False, indent=2))
         return
     console().print(facts_table(bundle))
@@ -59,14 +59,14 @@ def facts_table(bundle: "Bundle") -> Table:
         "texts": f"up to {config.max_tokens} tokens" if config.max_tokens else "",
         "architecture": ", ".join(architecture(config.model)),
         "alignment": alignment_words(config),
-        "engine": ": ".join(engine(bundle).values()),
+        "engine": ": ".join(_engine_facts(bundle).values()),
         "trained on": "\n".join(card.trained_on) or "not known",
         "examples": card.examples,
         "training": f"{card.steps:,} steps, {card.minutes:.1f} minutes, finished {card.date}",
         "trained further": f"from {card.started_from}" if card.started_from else "",
         "written by": f"jumok {bundle.jumok}",
         "confidence": card.confidence.text if card.confidence else "",
-        "reliability": reliability_bars(card.confidence) if card.confidence else "",
+        "reliability": _reliability_bars(card.confidence) if card.confidence else "",
         "notes": "\n".join(card.notes),
         "here": "" if are_shipped() or find_compiler() else NONE,
     }
@@ -79,7 +79,7 @@ def facts_table(bundle: "Bundle") -> Table:
     return table
 
 
-def engine(bundle: "Bundle") -> dict[str, str]:
+def _engine_facts(bundle: "Bundle") -> dict[str, str]:
     """What computes the model on a CPU, and why it is not the native engine."""
     from jumok.systems.native.models import lacking
 
@@ -87,7 +87,7 @@ def engine(bundle: "Bundle") -> dict[str, str]:
     return {"name": "native"} if why is None else {"name": "torch", "why": why}
 
 
-def reliability_bars(confidence: "Calibration") -> str:
+def _reliability_bars(confidence: "Calibration") -> str:
     """The reliability diagram: one bar a bin, for the share of right outputs."""
     return "\n".join(
         f"{each.confidence:.2f}  {'█' * round(20 * each.right):<20}  right {each.right:.2f} of "

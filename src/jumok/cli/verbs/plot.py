@@ -46,17 +46,17 @@ def plot(
 
     logs = [run_log.run_log(run) for run in runs]
     if to.suffix == ".csv":
-        write_numbers(logs, to)
+        _write_numbers(logs, to)
     else:
         from jumok.plot import save
         from jumok.plot.learning_curves import draw
 
         save(draw(logs, over), to)
-    console().print(best_scores(logs))
+    console().print(_best_scores(logs))
     typer.echo(to, err=True)
 
 
-def best_scores(logs: "list[RunLog]") -> "Table":
+def _best_scores(logs: "list[RunLog]") -> "Table":
     """One row a run: where it is, and the validation whose model became the bundle."""
     headings = ("run", "steps", "minutes", "best at", "loss", "scores")
     table = plain_table(*headings, left=("run", "scores"), fold=headings)
@@ -82,8 +82,7 @@ def best_scores(logs: "list[RunLog]") -> "Table":
     return table
 
 
-def write_numbers(logs: "list[RunLog]", file: Path) -> None:
-    """One row a number: run, training or validation, step, minutes, name, value."""
+def _write_numbers(logs: "list[RunLog]", file: Path) -> None:
     rows = []
     for log in logs:
         for kind, records in (("training", log.steps), ("validation", log.validations)):

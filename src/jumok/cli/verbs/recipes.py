@@ -53,23 +53,21 @@ RecipeName = Annotated[
 def list_recipes(context: typer.Context) -> None:
     """Prints the list if no command follows."""
     if context.invoked_subcommand is None:
-        console().print(table())
+        console().print(_recipe_table())
 
 
-def table() -> Table:
-    """Every recipe with its requirements and its summary."""
+def _recipe_table() -> Table:
     grid = Table(box=None, padding=(0, 2, 0, 0))
     grid.add_column("recipe", style="bold", no_wrap=True)
     grid.add_column("needs", no_wrap=True)
     grid.add_column("what it trains")
     for name in recipe_names():
         text = shipped_recipe(name).read_text("utf-8")
-        grid.add_row(name, said(needs_of(tomllib.loads(text))), summary_of(text))
+        grid.add_row(name, _needs_words(needs_of(tomllib.loads(text))), summary_of(text))
     return grid
 
 
-def said(needs: Needs) -> str:
-    """The requirements in words: corpora and runs."""
+def _needs_words(needs: Needs) -> str:
     data = [f"$JUMOK_DATA/{folder}" for folder in needs.data]
     return ", ".join([*data, *(f"the run {run}" for run in needs.runs)]) or "nothing"
 

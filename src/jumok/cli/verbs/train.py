@@ -79,36 +79,36 @@ def train(
             from jumok.training import run
 
             result = run.train(config, runs, live, resume=asked.resume, ranks=ranks)
-        say_result(result, as_json)
+        _say_result(result, as_json)
 
 
-def say_result(result: "Result", as_json: bool = False) -> None:
+def _say_result(result: "Result", as_json: bool = False) -> None:
     """Prints the result and the next commands; an interrupted run exits with 128 + its signal."""
     progress = result.progress
     if result.outcome.signal is not None:
         typer.echo(
             f"\nstopped at step {progress.step:,}; everything is saved. Continue with:", err=True
         )
-        typer.echo(f"  {resumed()}", err=True)
+        typer.echo(f"  {_resuming_command()}", err=True)
         raise typer.Exit(128 + result.outcome.signal)
     minutes = progress.seconds / 60.0
     if as_json:
-        typer.echo(json.dumps(facts_of(result), ensure_ascii=False))
+        typer.echo(json.dumps(_facts_of(result), ensure_ascii=False))
         if progress.untrained is not None:
-            say_untrained(progress.untrained, result.config, result.outcome.limit)
+            _say_untrained(progress.untrained, result.config, result.outcome.limit)
         return
     limit = f" ({result.outcome.limit})" if result.outcome.limit else ""
     typer.echo(
         f"{result.outcome.reason} after {progress.step:,} steps and {minutes:.1f} minutes{limit}; "
         f"best at step {progress.best_step:,}"
     )
-    for line in gain_lines(gains_of(result)):
+    for line in _gain_lines(_gains_of(result)):
         typer.echo(line)
     if progress.untrained is not None:
-        say_untrained(progress.untrained, result.config, result.outcome.limit)
+        _say_untrained(progress.untrained, result.config, result.outcome.limit)
     if result.model is not None:
         model = shlex.quote(str(result.model))
-        program = shlex.join(["jumok", *plugins_of(result.config)])
+        program = shlex.join(["jumok", *_plugins_of(result.config)])
         from jumok.cli.way_in import look_of, use_of
 
         use, look = (form(result.model, model, program=program) for form in (use_of, look_of))
@@ -116,16 +116,14 @@ def say_result(result: "Result", as_json: bool = False) -> None:
         typer.echo("".join(f"\n  {line}" for line in lines))
 
 
-def plugins_of(config: "Config") -> list[str]:
-    """The options that load what a model of this recipe needs."""
+def _plugins_of(config: "Config") -> list[str]:
     needed = digests_of(config.plugins)
     return [
         word for file in config.plugins if file.name in needed for word in ("--plugin", str(file))
     ]
 
 
-def say_untrained(reason: str, config: "Config", limit: str) -> None:
-    """Reports that a model has learnt next to nothing, and what to do."""
+def _say_untrained(reason: str, config: "Config", limit: str) -> None:
     training = config.training
     longer = (
         f"training.minutes={training.minutes * 5:g}"
@@ -134,7 +132,7 @@ def say_untrained(reason: str, config: "Config", limit: str) -> None:
     )
     typer.echo(
         f"\nThis model has learnt next to nothing: {reason}.\n"
-        f"  do: train longer: {resumed('--set', longer)}\n"
+        f"  do: train longer: {_resuming_command('--set', longer)}\n"
         "      If that does not help, check that the data is aligned (each line with its "
         "translation,\n      each example with its label), or start again with another "
         "training.learning_rate.",
@@ -142,14 +140,12 @@ def say_untrained(reason: str, config: "Config", limit: str) -> None:
     )
 
 
-def resumed(*further: str) -> str:
-    """The command that resumes this run."""
+def _resuming_command(*further: str) -> str:
     again = [word for word in sys.argv[1:] if word != "--resume"]
     return shlex.join(["jumok", *again, *further, "--resume"])
 
 
-def facts_of(result: "Result") -> dict[str, object]:
-    """The result as JSON; the scores are those of the best model."""
+def _facts_of(result: "Result") -> dict[str, object]:
     from jumok.bundle.reading import read_bundle
 
     scores = read_bundle(result.model).card.scores if result.model else ()
@@ -164,12 +160,12 @@ def facts_of(result: "Result") -> dict[str, object]:
         "untrained": result.progress.untrained,
         "scores": [asdict(score) for score in scores],
         "started_from": str(result.start) if result.start else None,
-        "gains": [asdict(gain) for gain in gains_of(result)],
+        "gains": [asdict(gain) for gain in _gains_of(result)],
     }
 
 
 @dataclass(frozen=True)
-class Gain:
+class _Gain:
     """A score before and after further training.
 
     Attributes:
@@ -184,17 +180,16 @@ class Gain:
     on: str
 
 
-def gains_of(result: "Result") -> list[Gain]:
-    """The scores of the start model and of the best model; [] if it was trained from scratch."""
+def _gains_of(result: "Result") -> list[_Gain]:
     if result.start is None or result.start.scores is None or result.model is None:
         return []
     from jumok.bundle.reading import read_bundle
     from jumok.training.task import EARLIER
 
-    def gains(data: str, before: "Sequence[Score]", after: "Sequence[Score]") -> list[Gain]:
+    def gains(data: str, before: "Sequence[Score]", after: "Sequence[Score]") -> list[_Gain]:
         known = {score.name: score.value for score in before}
         return [
-            Gain(data, score.name, known[score.name], score.value, score.on)
+            _Gain(data, score.name, known[score.name], score.value, score.on)
             for score in after
             if score.name in known
         ]
@@ -206,7 +201,7 @@ def gains_of(result: "Result") -> list[Gain]:
     return [*gains("new data", before.figures, new), *gains(EARLIER, first, old)]
 
 
-def gain_lines(gains: Sequence[Gain]) -> list[str]:
+def _gain_lines(gains: Sequence[_Gain]) -> list[str]:
     """ "new data: BLEU 12.00 -> 31.50, chrF2 30.10 -> 52.00", and the earlier data in the next."""
     scores_of: dict[str, list[str]] = {}
     for gain in gains:

@@ -151,7 +151,7 @@ def translate(
       jumok translate runs/a/model book.en --glossary terms.tsv --flag-below 0.3
     """
     output, nbest = columns.output, decoding.nbest > 1
-    with without_collector():
+    with _without_collector():
         check_output(output, file, content.glossary)
         translator = machine.load(model, "translate")
     if columns.alignments:
@@ -162,11 +162,11 @@ def translate(
     )  # fmt: skip
     if kind := document_asked(file, format, columns.of_lines or nbest):
         translate_to(answers.document(), file, output, kind)
-        return say_left(translator)
+        return _say_left(translator)
     names = COLUMNS if file is None else (*COLUMNS, file.suffix)
     form = form_of(output, columns.as_json, names)
     incoming = arriving(file, alone=columns.stream, whole=decoding.sample, plain=format == "auto")
-    with open_steps(output, this_command(context, output), columns.resume) as steps:
+    with open_steps(output, _this_command(context, output), columns.resume) as steps:
         if form == "csv" and not steps.done.lines:
             steps.write(as_csv(columns.header))
         steps.skip(incoming.lines)
@@ -176,14 +176,12 @@ def translate(
             sure = one.confidence  # a line without a word has none
             if columns.flag_below is not None and sure is not None and sure < columns.flag_below:
                 typer.echo(f"line {number}: confidence {sure:.3f}", err=True)
-    say_left(translator)
+    _say_left(translator)
 
 
 @contextmanager
-def without_collector() -> Iterator[None]:
-    """Pauses garbage collection: importing and loading leave next to none, and it takes a tenth of
-    the start.
-    """
+def _without_collector() -> Iterator[None]:
+    """Pauses garbage collection, which takes a tenth of the start and finds next to nothing."""
     gc.disable()
     try:
         yield
@@ -191,14 +189,12 @@ def without_collector() -> Iterator[None]:
         gc.enable()
 
 
-def say_left(translator: "Translator") -> None:
-    """Reports how many lines the native engine left to torch."""
+def _say_left(translator: "Translator") -> None:
     if translator.left:
         typer.echo(f"lines that the engine left to torch: {translator.left:,}", err=True)
 
 
-def this_command(context: typer.Context, output: Path | None) -> dict[str, str]:
-    """What the output of this command depends on besides its input; empty without --output."""
+def _this_command(context: typer.Context, output: Path | None) -> dict[str, str]:
     if output is None:
         return {}
     apart = {"model", "file", "output", "resume", "threads"}

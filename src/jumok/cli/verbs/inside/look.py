@@ -135,7 +135,7 @@ def look(
         tour=fitting(guide, trace),
     )  # fmt: skip
     if save is not None:
-        save_trace(trace, save, page, other)
+        _save_trace(trace, save, page, other)
     elif not figure.wanted:
         live = replace(sides, traced=_searching(traced, family, machine))
         pictures = _served_pictures(family, None if kept else given)
@@ -279,10 +279,9 @@ def _check_save(save: Path | None, two: bool) -> None:
         )
 
 
-def save_trace(
+def _save_trace(
     trace: "Trace", file: Path, page: Callable[..., str], other: "Trace | None" = None
 ) -> None:
-    """Saves the page or the trace, by the file's suffix, and reports outputs and file on stderr."""
     second = "" if other is None else f"\n{other.findings.own_output or other.output}"
     typer.echo(f"{trace.output}{second}\n{file}", err=True)
     if file.suffix == ".npz":

@@ -81,7 +81,7 @@ def prepare(
     if not run(plan, workers, min(count, plan.tasks), given, report):
         typer.echo(f"submitted; squeue shows the jobs, and {plan.work / 'logs'} has their logs")
         return
-    print_shards(plan)
+    _print_shards(plan)
 
 
 def plan_of(
@@ -117,8 +117,7 @@ def plan_of(
     return CorpusPlan(config, output.absolute(), tasks, shard_pairs, clean, tuple(notes))
 
 
-def print_shards(plan: "CorpusPlan") -> None:
-    """Prints what was left out, and what was written."""
+def _print_shards(plan: "CorpusPlan") -> None:
     from jumok.training.folder import CLEANING
 
     stored = json.loads((plan.folder / CLEANING).read_text("utf-8"))

@@ -83,7 +83,7 @@ def sweep(recipe: Recipe, more: More = None, *, asked: Annotated[SweepArgs, Swee
     runs = StudyRuns(folder, space, metric, threads, cards)
     runs.run(study, left, jobs)
     if ended := [each for each in study.trials if each.value is not None]:
-        print_results(folder, metric, ended)
+        _print_results(folder, metric, ended)
     if (stopped := runs.interrupt.signal) is not None or runs.failed:
         again = shlex.join(["jumok", *(word for word in sys.argv[1:] if word != "--resume")])
         failed = f"failed: {', '.join(runs.failed)}\n" if runs.failed else ""
@@ -99,7 +99,7 @@ def cards_here(device: str) -> list[str]:
     return list(cards) if device == "auto" else []
 
 
-def print_results(folder: Path, metric: str, trials: "Sequence[FrozenTrial]") -> None:
+def _print_results(folder: Path, metric: str, trials: "Sequence[FrozenTrial]") -> None:
     """Writes results.csv, and prints one row for runs that differ only in their seed."""
     rows, groups = [], defaultdict[tuple[str, ...], list[tuple[float, str]]](list)
     for trial in trials:
