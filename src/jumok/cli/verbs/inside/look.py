@@ -28,7 +28,6 @@ from jumok.options import option
 
 if TYPE_CHECKING:
     from jumok.decoding import DecodingOptions
-    from jumok.inspection.page.origin import PageOrigin
     from jumok.inspection.trace import Trace
     from jumok.serving.pictures import ServedPictures
     from jumok.tracing.catalog import Family
@@ -108,10 +107,10 @@ def look(
     """
     from jumok.cli.way_in import report_of
     from jumok.inspection.page import document
+    from jumok.inspection.page.origin import PageOrigin
 
     save = shown.save
-    _check_save(save, two=bool(second.against or second.model))
-    _check_live(save is None and not figure.wanted, shown.port, shown.host)
+    _check_request(shown, figure, two=bool(second.against or second.model))
     guide = wanted_tour(tour, save, figure.figure)
     family = machine.load_family(model)
     kept = _saved(family, given, shown, second, figure, beam)
@@ -123,12 +122,16 @@ def look(
     trace, other = (
         (kept, None) if kept else _first_traces(family, sides, first, second.against, shown.target)
     )
-    trace = trace if shown.gold is None else _linked(trace, shown.gold)
+    if shown.gold is not None:
+        from jumok.evaluation.alignment import parse_gold, with_gold
+
+        trace = with_gold(trace, parse_gold(shown.gold))
     if figure.wanted:
         save_figure(trace, figure)
     named = given if kept or family.reads == "picture" else None
     searched = None if beam is None else options
-    origin = _page_origin(model, named, shown.target, searched, second.model, kept is not None)
+    folders = [str(folder) for folder in model_folders(model)]
+    origin = PageOrigin(folders, named, kept is not None, shown.target, searched, second.model)
     page = partial(
         document.page, trace, other=other, examples=examples, before=sides.before,
         run=report_of(family.opened.parts[0], given if kept is None else None), origin=origin,
@@ -140,6 +143,13 @@ def look(
         live = replace(sides, traced=_searching(traced, family, machine))
         pictures = _served_pictures(family, None if kept else given)
         serve_page(page, live, shown.port, shown.browser, pictures, shown.host)
+
+
+def _examples(family: "Family") -> list[str]:
+    """Texts that the page offers; none for a model that reads images."""
+    from jumok.cli.examples import examples_for
+
+    return [] if family.reads == "picture" else examples_for(family.opened.parts[0])
 
 
 def _comparison(
@@ -189,27 +199,6 @@ def _searching(
     return partial(traced, searcher=searcher)
 
 
-def _page_origin(
-    model: str,
-    given: str | None,
-    target: str | None,
-    options: "DecodingOptions | None",
-    beside: str | None,
-    saved: bool,
-) -> "PageOrigin":
-    folders = [str(folder) for folder in model_folders(model)]
-    from jumok.inspection.page.origin import PageOrigin
-
-    return PageOrigin(folders, given, saved, target, options, beside)
-
-
-def _examples(family: "Family") -> list[str]:
-    """Texts that the page offers; none for a model that reads images."""
-    from jumok.cli.examples import examples_for
-
-    return [] if family.reads == "picture" else examples_for(family.opened.parts[0])
-
-
 def _first_traces(
     family: "Family",
     sides: "Comparison",
@@ -241,12 +230,6 @@ def _served_pictures(family: "Family", first: str | None) -> "ServedPictures | N
     )
 
 
-def _linked(trace: "Trace", gold: str) -> "Trace":
-    from jumok.evaluation.alignment import parse_gold, with_gold
-
-    return with_gold(trace, parse_gold(gold))
-
-
 def _check_alone(asked: dict[str, object]) -> None:
     options = [name for name, value in asked.items() if value is not None]
     if options:
@@ -257,14 +240,8 @@ def _check_alone(asked: dict[str, object]) -> None:
         )
 
 
-def _check_live(live: bool, port: int, host: str | None) -> None:
-    if not live and (port or host is not None):
-        raise ConfigError(
-            "--port and --host are for the live page.", do="leave them out, or --save and --figure"
-        )
-
-
-def _check_save(save: Path | None, two: bool) -> None:
+def _check_request(shown: PageArgs, figure: FigureArgs, *, two: bool) -> None:
+    save = shown.save
     if save is not None and save.suffix not in (".html", ".npz"):
         raise ConfigError(
             "--save writes a page or a trace.",
@@ -276,6 +253,11 @@ def _check_save(save: Path | None, two: bool) -> None:
             "an .npz file holds one trace.",
             got="--save FILE.npz with --against or --with",
             do="save a page, or each trace by itself",
+        )
+    live = save is None and not figure.wanted
+    if not live and (shown.port or shown.host is not None):
+        raise ConfigError(
+            "--port and --host are for the live page.", do="leave them out, or --save and --figure"
         )
 
 
