@@ -58,7 +58,6 @@ class Check:
 
     Attributes:
         state: "note": something is slower or missing; "broken": jumok does not work.
-        do: what to do about it; "": nothing.
     """
 
     name: str

@@ -95,7 +95,7 @@ def _chosen(texts: Iterable[str], fewest: int = FEWEST_WORDS) -> list[str]:
 
 
 def _as_input(text: str, task: str) -> str:
-    """What the model reads: for a language model the beginning, and a gap for a masked one."""
+    """The text as an input: for a language model its beginning; with a gap for a masked one."""
     words = text.split()
     if task == "language-model":
         return " ".join(words[:PROMPT])

@@ -113,7 +113,6 @@ class LateCommands(Mapping[str, object]):
 
     Args:
         verbs: jumok's own commands, which take precedence over those of other packages.
-        made: further commands.
     """
 
     def __init__(self, verbs: Mapping[str, LateVerb], made: Mapping[str, object]) -> None:

@@ -36,8 +36,7 @@ class Without:
 def flat(verb: Callable[..., object]) -> Callable[..., object]:
     """The command with one parameter for each option of its groups, as typer needs it.
 
-    A group is a parameter `Annotated[Kind, Kind(...), Without(...)]`; the instance has the
-    defaults of this command.
+    A group is a parameter `Annotated[Kind, Kind(...), Without(...)]`, with its defaults.
     """
     signature = inspect.signature(verb, eval_str=True)
     groups: dict[str, tuple[Any, list[OptionField]]] = {}
@@ -73,7 +72,7 @@ def flat(verb: Callable[..., object]) -> Callable[..., object]:
 
 
 def _group(annotation: Any) -> tuple[Any, list[OptionField]] | None:
-    """The defaults and the options of a group; None: it is a single option or argument."""
+    """The defaults and the options of a group; None: it is none."""
     if get_origin(annotation) is not Annotated:
         return None
     kind, *known = get_args(annotation)

@@ -99,9 +99,8 @@ class ComparedModels:
 
     Attributes:
         on: the data, in words.
-        before, after: the same scores of both models.
-        seconds: of the processor, for the texts by each model; None: they were not compared.
-        unit: what was compared, "tokens" or "labels".
+        seconds: CPU time of each model; None: not measured.
+        unit: of the agreement, "tokens" or "labels".
     """
 
     on: str

@@ -1,4 +1,4 @@
-"""What the user sees: tables, scores, progress and warnings in the terminal; a browser."""
+"""Tables, scores, progress and warnings in the terminal; and a browser."""
 
 import os
 import sys
@@ -125,11 +125,8 @@ def heatmap(
 ) -> str:
     """The weights drawn for a terminal: source words across, target words down.
 
-    The shade shows the weight itself: blank below 1/8, then a step every 1/4. Wide characters
-    (Hangul takes two columns) stay aligned; a source wider than the terminal has several panels.
-
-    Args:
-        width: columns of the terminal.
+    The shade is blank below 1/8, then a step every 1/4. A source wider than `width` columns has
+    several panels.
     """
     margin = max((_columns(word) for word in target), default=0)
     panels: list[list[int]] = [[]]

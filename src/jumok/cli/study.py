@@ -137,8 +137,7 @@ def parse_grid(texts: Sequence[str]) -> dict[str, list[str]]:
 def run_name(values: KeyValues) -> str:
     """A name for a folder: dropout-0.1-seed-3 of model.dropout=0.1 and seed=3.
 
-    A key is named by its last word unless another one ends alike. A name that is long, or lost
-    letters that are not allowed in folder names, ends with a digest of the values.
+    A name that is too long, or lost letters that folders may not have, ends with a digest.
     """
     last = {key: key.rpartition(".")[2] for key in values}
     words = {key: word if [*last.values()].count(word) == 1 else key for key, word in last.items()}
@@ -201,7 +200,7 @@ def enqueue(study: "Study", wanted: Sequence[KeyValues], count: int) -> int:
 
 @dataclass
 class StudyRuns:
-    """Trains the runs of a study, each in a process with some threads and one of the GPUs."""
+    """Trains the runs of a study, each in a process, with one of the GPUs."""
 
     folder: Path
     space: SearchSpace

@@ -1,4 +1,4 @@
-"""Input lines in batches; from a pipe, a batch ends where the writer pauses for its answers."""
+"""Input lines in batches; from a pipe, a batch ends where the writer pauses."""
 
 import os
 import queue

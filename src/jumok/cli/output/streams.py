@@ -1,4 +1,4 @@
-"""Lines of a file or standard input, files of images, and text to a file or standard output."""
+"""Files and standard streams as inputs and outputs."""
 
 import os
 import sys
@@ -41,7 +41,7 @@ def input_lines(file: Path | None, *, plain: bool = True) -> Iterator[str]:
 
 
 def _lines_of(stream: BinaryIO) -> Iterator[bytes]:
-    """The lines of the stream; a line that is too long is cut, so that it can be refused."""
+    """The lines; one that is too long is cut, so that it can be refused."""
     return iter(lambda: stream.readline(LONGEST_LINE + 1), b"")
 
 

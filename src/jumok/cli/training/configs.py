@@ -98,7 +98,7 @@ class RunArgs:
 
 @dataclass(frozen=True)
 class _Run:
-    """A run whose config is made here: the folder of all runs, and every change of the recipe."""
+    """A run whose config is made here."""
 
     name: str | None
     runs: Path

@@ -28,8 +28,7 @@ class Prediction:
 
     Attributes:
         item: the text, or the image's file, as it was given.
-        probabilities: of every label, the most probable first; empty if the item is unreadable.
-        error: why it is.
+        probabilities: of every label, the most probable first; empty with an error.
     """
 
     item: str

@@ -42,7 +42,6 @@ class Evaluation:
 
     Attributes:
         columns: empty: those of the kind of model.
-        off: the heads that are ablated.
         changes: what stays in effect until the evaluation ends.
     """
 

@@ -97,7 +97,7 @@ def _reliability_bars(confidence: "Calibration") -> str:
 
 
 def architecture(model: Mapping[str, object], part: str = "") -> Iterator[str]:
-    """Each key with its value; keys of a part, such as a captioner's encoder, with its name."""
+    """Each key with its value; those of a part with its name, as in "encoder.size"."""
     for key, value in model.items():
         if isinstance(value, Mapping):
             yield from architecture(value, f"{part}{key}.")

@@ -166,12 +166,7 @@ def _facts_of(result: "Result") -> dict[str, object]:
 
 @dataclass(frozen=True)
 class _Gain:
-    """A score before and after further training.
-
-    Attributes:
-        data: "new data" or "earlier data".
-        on: the text that was scored, in words.
-    """
+    """A score before and after further training on "new data" or "earlier data"."""
 
     data: str
     score: str

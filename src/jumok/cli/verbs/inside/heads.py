@@ -126,7 +126,7 @@ def _write_cards(
 
 
 def _kind(output: Path | None, as_json: bool) -> str:
-    """The format of the output: ".json", ".csv", ".tsv", or "" for the table of the terminal."""
+    """The suffix of the output's format; "": the table of the terminal."""
     suffix = "" if output is None else output.suffix.lower()
     if as_json and suffix in ("", ".json"):
         return ".json"
