@@ -44,7 +44,7 @@ def test_words_come_with_a_vector_each(tiny_bundle: Path) -> None:
 def test_a_matrix_holds_the_same_numbers(tiny_bundle: Path, tmp_path: Path) -> None:
     text, matrix = tmp_path / "a.txt", tmp_path / "a.npy"
     text.write_text("the cat\nI am a student.\n", encoding="utf-8")
-    assert call(tiny_bundle, text, "--output", matrix).stdout == ""
+    assert embed(tiny_bundle, text, "--output", matrix).stdout == ""
     found = np.load(matrix)
     lines = embed(tiny_bundle, text).stdout.splitlines()
     expected = [json.loads(line)["vector"] for line in lines]
