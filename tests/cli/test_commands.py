@@ -263,9 +263,8 @@ def test_info_says_where_alignments_are_read() -> None:
     told = replace(config, alignment_layer=1, alignment_at_input=True)
     assert alignment_words(told) == "from decoder layer 2, at the step that reads the token"
     told = replace(config, alignment_layer=0, alignment_head=3)
-    assert (
-        alignment_words(told) == "from decoder layer 1, head 4, at the step that writes the token"
-    )
+    expected = "from decoder layer 1, head 4, at the step that writes the token"
+    assert alignment_words(told) == expected
 
 
 def test_info_says_what_the_model_is(tiny_bundle: Path) -> None:

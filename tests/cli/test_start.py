@@ -129,17 +129,8 @@ def test_unknown_option_is_exit_code_2() -> None:
 
 
 def test_reader_that_leaves_early_is_no_error(tiny_bundle: Path) -> None:
-    command = [
-        sys.executable,
-        "-c",
-        RUN,
-        "translate",
-        str(tiny_bundle),
-        "--beam",
-        "1",
-        "--maximum-length",
-        "3",
-    ]
+    command = [sys.executable, "-c", RUN, "translate", str(tiny_bundle)]
+    command += ["--beam", "1", "--maximum-length", "3"]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
