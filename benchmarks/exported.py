@@ -16,7 +16,7 @@ from time import perf_counter
 from playwright.sync_api import Browser, sync_playwright
 
 from jumok.bundle.reading import read_bundle
-from jumok.cli.verbs.ship.export import save_web_page
+from jumok.cli.verbs.export import save_web_page
 from smallworld.corpus import pairs
 
 OPENINGS, SENTENCES = 5, 200

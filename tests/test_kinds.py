@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from jumok.cli.groups import flat
+from jumok.cli.options import flat
 from jumok.cli.verbs.evaluate import evaluate, options_of_kind
 from jumok.config.families import RECIPES, TranslationConfig
 from jumok.errors import ConfigError

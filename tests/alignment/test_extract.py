@@ -23,7 +23,7 @@ from jumok.alignment.words import links, merge_words, pharaoh
 from jumok.attention.observe import Observable, observe
 from jumok.bundle.reading import read_bundle
 from jumok.bundle.weights import load_model
-from jumok.cli.output.heatmap import heatmap
+from jumok.cli.screen import heatmap
 from jumok.errors import ModelError
 from jumok.models.memory import SequenceToSequence
 from jumok.systems.translation.pairs import links_of

@@ -4,10 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
-from jumok.cli.main import app
-from jumok.errors import JumokError
+from tests.cli.calls import call, fault
 
 FILES = {
     "a.en": "the cat sat\n\na dog\n" + "the " * 3_000 + "\n",
@@ -27,14 +26,12 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def call(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(app, ["align", *(str(each) for each in arguments), *FAST])
+def align(*arguments: str | Path) -> Result:
+    return call("align", *arguments, *FAST)
 
 
-def fault(*arguments: str | Path) -> str:
-    error = call(*arguments).exception
-    assert isinstance(error, JumokError), error
-    return str(error)
+def refused(*arguments: str | Path) -> str:
+    return str(fault("align", *arguments, *FAST))
 
 
 def sides(folder: Path) -> list[str | Path]:
@@ -42,7 +39,7 @@ def sides(folder: Path) -> list[str | Path]:
 
 
 def test_a_line_of_links_for_each_pair(tiny_bundle: Path, folder: Path) -> None:
-    result = call(tiny_bundle, *sides(folder))
+    result = align(tiny_bundle, *sides(folder))
     first, empty, third, long, end = result.stdout.split("\n")
     assert [link.split("-")[1] for link in sorted(first.split(), key=lambda link: link[-1])] == [
         "0",
@@ -53,14 +50,14 @@ def test_a_line_of_links_for_each_pair(tiny_bundle: Path, folder: Path) -> None:
 
 
 def test_json_is_an_object_a_pair(tiny_bundle: Path, folder: Path) -> None:
-    lines = call(tiny_bundle, *sides(folder), "--json").stdout.splitlines()
+    lines = align(tiny_bundle, *sides(folder), "--json").stdout.splitlines()
     assert [json.loads(line)["line"] for line in lines] == [1, 2, 3, 4]
     assert json.loads(lines[1])["alignment"] == []
 
 
 def test_gold_gives_the_table_and_the_links_go_to_the_file(tiny_bundle: Path, folder: Path) -> None:
     file = folder / "links"
-    result = call(tiny_bundle, *sides(folder), "--gold", folder / "a.gold", "--output", file)
+    result = align(tiny_bundle, *sides(folder), "--gold", folder / "a.gold", "--output", file)
     lines = result.stdout.splitlines()
     assert lines[0].split("  ")[0] == "layer.head"
     assert [line.split()[0] for line in lines[1:13]] == [
@@ -74,7 +71,7 @@ def test_gold_gives_the_table_and_the_links_go_to_the_file(tiny_bundle: Path, fo
 
 def test_columns_hold_it_all_and_json_tells_every_reading(tiny_bundle: Path, folder: Path) -> None:
     asked = ["--layer", "3", "--head", "2", "--reading", "read", "--norms"]
-    result = call(tiny_bundle, "--data", folder / "a.tsv", "--columns", "0,1,2", "--json", *asked)
+    result = align(tiny_bundle, "--data", folder / "a.tsv", "--columns", "0,1,2", "--json", *asked)
     found = json.loads(result.stdout)
     rates = [reading["error_rate"] for reading in found["readings"]]
     assert len(rates) == 3 * 4 * 2 * 2
@@ -84,23 +81,23 @@ def test_columns_hold_it_all_and_json_tells_every_reading(tiny_bundle: Path, fol
 
 
 def test_a_reading_that_is_asked_for_is_used(tiny_bundle: Path, folder: Path) -> None:
-    plain = call(tiny_bundle, *sides(folder), "--layer", "2", "--reading", "write").stdout
-    assert plain == call(tiny_bundle, *sides(folder)).stdout
-    assert "no such layer" in fault(tiny_bundle, *sides(folder), "--layer", "4")
-    assert "no such head" in fault(tiny_bundle, *sides(folder), "--head", "4")
+    plain = align(tiny_bundle, *sides(folder), "--layer", "2", "--reading", "write").stdout
+    assert plain == align(tiny_bundle, *sides(folder)).stdout
+    assert "no such layer" in refused(tiny_bundle, *sides(folder), "--layer", "4")
+    assert "no such head" in refused(tiny_bundle, *sides(folder), "--head", "4")
 
 
 def test_what_cannot_be_aligned_is_said(tiny_bundle: Path, folder: Path) -> None:
-    assert "a text and its translation are needed" in fault(
+    assert "a text and its translation are needed" in refused(
         tiny_bundle, "--source", folder / "a.en"
     )
     short = folder / "short"
     short.write_text("나는\n", encoding="utf-8")
-    assert str(short) in fault(tiny_bundle, "--source", folder / "a.en", "--target", short)
+    assert str(short) in refused(tiny_bundle, "--source", folder / "a.en", "--target", short)
     columns = ["--data", folder / "a.tsv", "--columns"]
-    assert "--columns takes two" in fault(tiny_bundle, *columns, "0")
-    assert "named twice" in fault(tiny_bundle, *columns, "0,1,2", "--gold", folder / "a.gold")
+    assert "--columns takes two" in refused(tiny_bundle, *columns, "0")
+    assert "named twice" in refused(tiny_bundle, *columns, "0,1,2", "--gold", folder / "a.gold")
     both = f"{tiny_bundle},{tiny_bundle}"
-    assert "--gold needs a single model" in fault(both, *columns, "0,1,2")
+    assert "--gold needs a single model" in refused(both, *columns, "0,1,2")
     short.write_text("\n\n\n", encoding="utf-8")
-    assert "no links at line 4" in fault(tiny_bundle, *sides(folder), "--gold", short)
+    assert "no links at line 4" in refused(tiny_bundle, *sides(folder), "--gold", short)

@@ -11,7 +11,7 @@ from typing import IO
 
 import pytest
 
-from jumok.cli.output.arriving import Arriving, Lines, arriving
+from jumok.cli.output.arriving import Arriving, ArrivingLines, arriving
 from tests.systems.untrained import write_masked, write_text_classifier
 
 JUMOK = [sys.executable, "-m", "jumok"]
@@ -47,7 +47,7 @@ def test_a_line_is_ready_when_its_end_is_there():
 def test_lists_end_where_the_writer_pauses():
     given = iter("abcdefg")
     pauses = iter([True, False, True, True, True, True])
-    lists = Lines(given, lambda: next(pauses)).chunks(3)
+    lists = ArrivingLines(given, lambda: next(pauses)).chunks(3)
     assert list(lists) == [["a", "b"], ["c", "d", "e"], ["f", "g"]]
 
 
@@ -62,9 +62,7 @@ class Talk:
 
     def __init__(self, *arguments: str | Path) -> None:
         self.process = subprocess.Popen(
-            [*JUMOK, *map(str, arguments)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
+            [*JUMOK, *map(str, arguments)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
         assert self.process.stdin is not None
         assert self.process.stdout is not None

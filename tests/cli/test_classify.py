@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from jumok.errors import BundleError, DataError
-from tests.cli.test_commands import call, fault
+from tests.cli.calls import call, fault
 from tests.data.painted import pack, paint, write_idx
 from tests.systems.untrained import write_classifier
 
@@ -25,9 +25,7 @@ def painted(tmp_path: Path) -> Path:
     return paint(tmp_path / "painted", 3)
 
 
-def test_every_picture_has_a_line_with_its_label_and_probability(
-    bundle: Path, painted: Path
-) -> None:
+def test_every_picture_has_a_line_with_its_label_and_probability(bundle, painted):
     files = sorted(painted.rglob("*.png"))
     out = call("classify", bundle, *files, "--batch", "2", *FAST).stdout
     rows = [line.split("\t") for line in out.splitlines()]
@@ -53,9 +51,7 @@ def test_names_come_from_standard_input_where_none_are_given(bundle: Path, paint
     assert objects[0]["label"] == next(iter(objects[0]["probabilities"]))
 
 
-def test_a_bad_picture_names_itself_and_does_not_stop_the_others(
-    bundle: Path, painted: Path, tmp_path: Path
-) -> None:
+def test_a_bad_picture_names_itself_and_does_not_stop_the_others(bundle, painted, tmp_path):
     good, bad = painted / "red" / "0000.png", tmp_path / "bad.png"
     bad.write_bytes(b"GIF89a")
     done = call("classify", bundle, good, bad, tmp_path / "none.png", good, *FAST)
@@ -93,9 +89,7 @@ def test_evaluate_gives_accuracy_and_who_was_taken_for_whom(bundle: Path, painte
         assert all(score["low"] <= score["value"] <= score["high"] for score in facts["scores"])
 
 
-def test_evaluate_writes_the_labels_that_were_found(
-    bundle: Path, painted: Path, tmp_path: Path
-) -> None:
+def test_evaluate_writes_the_labels_that_were_found(bundle, painted, tmp_path):
     call("evaluate", bundle, "--data", painted, "--output", tmp_path / "found", *FAST)
     assert len((tmp_path / "found").read_text().splitlines()) == 9
 
@@ -120,9 +114,7 @@ def test_evaluate_names_a_label_that_the_model_does_not_have(painted: Path, tmp_
     assert "red/0000.png" in str(error)
 
 
-def test_pictures_that_cannot_be_read_are_left_out_where_that_is_asked_for(
-    bundle: Path, painted: Path
-) -> None:
+def test_pictures_that_cannot_be_read_are_left_out_where_that_is_asked_for(bundle, painted):
     broken = painted / "red" / "broken.png"
     broken.write_bytes(b"\x89PNG\r\n\x1a\n and no more")
     error = fault("evaluate", bundle, "--data", painted, *FAST)

@@ -6,24 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
 
 from jumok.bundle.card import BundleConfig
-from jumok.cli.main import app
-from jumok.cli.verbs.info import alignment
-from jumok.errors import BundleError, ConfigError, DataError, JumokError
+from jumok.cli.verbs.info import alignment_words
+from jumok.errors import BundleError, ConfigError, DataError
+from tests.cli.calls import call, fault
 
 FAST = ["--beam", "2", "--maximum-length", "5", "--threads", "1"]
-
-
-def call(*arguments: str | Path, given: bytes | str = "") -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments], input=given)
-
-
-def fault(*arguments: str | Path, given: bytes | str = "") -> JumokError:
-    error = call(*arguments, given=given).exception
-    assert isinstance(error, JumokError), error
-    return error
 
 
 @pytest.fixture
@@ -79,9 +68,7 @@ def test_translate_json_is_an_object_a_line(tiny_bundle: Path) -> None:
     assert (empty["line"], empty["text"], empty["alternatives"]) == (2, "", [])
 
 
-def test_translate_reads_compressed_files_and_writes_whole_ones(
-    tiny_bundle: Path, tmp_path: Path
-) -> None:
+def test_translate_reads_compressed_files_and_writes_whole_ones(tiny_bundle, tmp_path):
     (tmp_path / "in.gz").write_bytes(gzip.compress(b"the cat\nI am\n"))
     out = tmp_path / "out"
     done = call("translate", tiny_bundle, tmp_path / "in.gz", "--output", out, *FAST)
@@ -90,9 +77,7 @@ def test_translate_reads_compressed_files_and_writes_whole_ones(
     assert {entry.name for entry in tmp_path.iterdir()} == {"in.gz", "out"}
 
 
-def test_translate_of_bad_bytes_names_them_and_leaves_no_half_output(
-    tiny_bundle: Path, tmp_path: Path
-) -> None:
+def test_translate_of_bad_bytes_names_them_and_leaves_no_half_output(tiny_bundle, tmp_path):
     (tmp_path / "in").write_bytes(b"good\nb\xffd\n")
     error = fault("translate", tiny_bundle, tmp_path / "in", "--output", tmp_path / "out", *FAST)
     assert isinstance(error, DataError)
@@ -107,9 +92,7 @@ def test_translate_of_an_empty_file_is_empty(tiny_bundle: Path, tmp_path: Path) 
     assert (done.exit_code, done.stdout) == (0, "")
 
 
-def test_translate_into_a_folder_that_is_not_there_says_so(
-    tiny_bundle: Path, tmp_path: Path
-) -> None:
+def test_translate_into_a_folder_that_is_not_there_says_so(tiny_bundle, tmp_path):
     error = fault("translate", tiny_bundle, "--output", tmp_path / "no" / "out", given="a\n")
     assert "the output cannot be written" in str(error)
     assert "No such file or directory" in str(error)
@@ -147,9 +130,7 @@ def test_translate_with_a_missing_model_says_what_to_give(tmp_path: Path) -> Non
         (["--sample", "--temperature", "0"], "do:       for the most probable token"),
     ],
 )
-def test_translate_refuses_options_that_contradict(
-    tiny_bundle: Path, arguments: list[str], what: str
-) -> None:
+def test_translate_refuses_options_that_contradict(tiny_bundle, arguments, what):
     error = fault("translate", tiny_bundle, *arguments, given="a\n")
     assert isinstance(error, ConfigError)
     assert what in str(error)
@@ -158,16 +139,14 @@ def test_translate_refuses_options_that_contradict(
 def test_of_samples_with_a_min_p_of_1_only_the_greedy_one_is_left(tiny_bundle: Path) -> None:
     lines, length = "the cat\nI am a student\n", ["--maximum-length", "9", "--no-keep"]
     greedy, sampled = (
-        CliRunner().invoke(app, ["translate", str(tiny_bundle), *how, *length], input=lines).stdout
+        call("translate", tiny_bundle, *how, *length, given=lines).stdout
         for how in (["--beam", "1"], ["--sample", "--min-p", "1", "--seed", "5"])
     )
     assert sampled == greedy
     assert greedy.count("\n") == 2
 
 
-def test_evaluate_prints_scores_with_intervals_and_signatures(
-    tiny_bundle: Path, texts: tuple[Path, Path], tmp_path: Path
-) -> None:
+def test_evaluate_prints_scores_with_intervals_and_signatures(tiny_bundle, texts, tmp_path):
     source, reference = texts
     out = tmp_path / "out.ko"
     arguments = ["--source", source, "--reference", reference, "--output", out, "--beam", "1"]
@@ -208,9 +187,7 @@ def test_evaluate_json_is_one_object(tiny_bundle: Path, texts: tuple[Path, Path]
     assert "tok:char" in facts["scores"][0]["signature"]
 
 
-def test_evaluate_writes_what_translate_does_with_the_same_options(
-    tiny_bundle: Path, texts: tuple[Path, Path], tmp_path: Path
-) -> None:
+def test_evaluate_writes_what_translate_does_with_the_same_options(tiny_bundle, texts, tmp_path):
     source, reference = texts
     found = tmp_path / "found"
     for options in ([], ["--length-penalty", "0", "--no-repeat-ngram", "1"]):
@@ -220,9 +197,7 @@ def test_evaluate_writes_what_translate_does_with_the_same_options(
     assert said != call("translate", tiny_bundle, source).stdout  # they do change something
 
 
-def test_evaluate_counts_lines_and_characters_that_are_right(
-    tiny_bundle: Path, texts: tuple[Path, Path]
-) -> None:
+def test_evaluate_counts_lines_and_characters_that_are_right(tiny_bundle, texts):
     source, reference = texts
     arguments = ("--source", source, "--reference", reference, "--metrics", "spelling")
     done = call("evaluate", tiny_bundle, *arguments, "--beam", "1", "--json")
@@ -249,9 +224,7 @@ def test_evaluate_needs_both_sides(tiny_bundle: Path, texts: tuple[Path, Path]) 
     assert "or --data FILE.tmx --from en --to fr" in str(error)
 
 
-def test_evaluate_refuses_files_of_different_lengths(
-    tiny_bundle: Path, texts: tuple[Path, Path]
-) -> None:
+def test_evaluate_refuses_files_of_different_lengths(tiny_bundle, texts):
     source, reference = texts
     source.write_text("one\n", encoding="utf-8")
     error = fault("evaluate", tiny_bundle, "--source", source, "--reference", reference)
@@ -260,17 +233,13 @@ def test_evaluate_refuses_files_of_different_lengths(
     assert "a.en" in str(error)
 
 
-def test_evaluate_refuses_an_unknown_tokenizer_before_it_translates(
-    tiny_bundle: Path, texts: tuple[Path, Path]
-) -> None:
+def test_evaluate_refuses_an_unknown_tokenizer_before_it_translates(tiny_bundle, texts):
     source, reference = texts
     arguments = ["-s", source, "-r", reference, "--tokenize", "moses"]
     assert "BLEU has no such tokenizer" in str(fault("evaluate", tiny_bundle, *arguments))
 
 
-def test_score_prints_log_probabilities_and_the_perplexity(
-    tiny_bundle: Path, texts: tuple[Path, Path]
-) -> None:
+def test_score_prints_log_probabilities_and_the_perplexity(tiny_bundle, texts):
     source, target = texts
     done = call("score", tiny_bundle, "--source", source, "--target", target)
     rows = [list(map(float, line.split("\t"))) for line in done.stdout.splitlines()]
@@ -290,11 +259,12 @@ def test_score_prints_log_probabilities_and_the_perplexity(
 
 def test_info_says_where_alignments_are_read() -> None:
     config = BundleConfig("translation", {}, 8, max_tokens=5)
-    assert alignment(config) == ""
+    assert alignment_words(config) == ""
     told = replace(config, alignment_layer=1, alignment_at_input=True)
-    assert alignment(told) == "from decoder layer 2, at the step that reads the token"
+    assert alignment_words(told) == "from decoder layer 2, at the step that reads the token"
     told = replace(config, alignment_layer=0, alignment_head=3)
-    assert alignment(told) == "from decoder layer 1, head 4, at the step that writes the token"
+    expected = "from decoder layer 1, head 4, at the step that writes the token"
+    assert alignment_words(told) == expected
 
 
 def test_info_says_what_the_model_is(tiny_bundle: Path) -> None:
@@ -313,9 +283,7 @@ def test_info_says_what_the_model_is(tiny_bundle: Path) -> None:
     assert facts["card"]["scores"][0]["high"] == 13.75
 
 
-def test_evaluate_refuses_a_side_beside_a_table(
-    tiny_bundle: Path, texts: tuple[Path, Path]
-) -> None:
+def test_evaluate_refuses_a_side_beside_a_table(tiny_bundle, texts):
     error = fault("evaluate", tiny_bundle, "--source", texts[0], "--data", texts[1])
     assert "a text and its translation are needed" in str(error)
     assert "--source FILE --reference FILE" in str(error)
@@ -324,9 +292,7 @@ def test_evaluate_refuses_a_side_beside_a_table(
 
 
 @pytest.mark.parametrize("verb", ["translate", "evaluate", "score", "align"])
-def test_an_output_that_would_replace_an_input_is_refused(
-    tiny_bundle: Path, texts: tuple[Path, Path], verb: str
-) -> None:
+def test_an_output_that_would_replace_an_input_is_refused(tiny_bundle, texts, verb):
     before = texts[0].read_bytes()
     pairs = ["--source", texts[0], "--reference" if verb == "evaluate" else "--target", texts[1]]
     given = [texts[0]] if verb == "translate" else pairs

@@ -18,7 +18,7 @@ from tests.inspection.pages import page_data
 @pytest.fixture
 def short_recipe(tmp_path, monkeypatch):
     """The demo's own recipe on a smaller corpus."""
-    text = shipped.shipped_recipe(demo.RECIPE).read_text("utf-8")
+    text = shipped.shipped_recipe(demo.DEMO_RECIPE).read_text("utf-8")
     text = re.sub(r"\npairs = [\d_]+", "\npairs = 400", text)
     text = re.sub(r"\nsize = [\d_]+", "\nsize = 1_000\ncharacter_coverage = 0.98", text)
     text = re.sub(r"decode_pairs = [\d_]+", "decode_pairs = 5", text)
@@ -77,7 +77,7 @@ def test_a_demo_that_cannot_build_the_translator_says_so(tmp_path, monkeypatch, 
 
 
 def test_the_recipe_of_the_demo_is_the_shipped_one():
-    assert load_config(shipped.shipped_recipe(demo.RECIPE)).name == "smallworld-en-ko"
+    assert load_config(shipped.shipped_recipe(demo.DEMO_RECIPE)).name == "smallworld-en-ko"
 
 
 def test_a_folder_that_holds_something_else_is_left_alone(tmp_path):

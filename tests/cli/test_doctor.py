@@ -6,9 +6,10 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import torch
 from typer.testing import CliRunner, Result
 
-from jumok.cli.diagnosis import packages
+from jumok.cli import diagnosis
 from jumok.cli.main import app
 from jumok.kernels.libraries import building
 from jumok.kernels.libraries.building import features
@@ -117,12 +118,19 @@ def test_a_missing_extra_is_named_with_what_it_brings() -> None:
             "do": 'pip install "jumok[meteor]"',
         }
     assert "plot" in found["extras"]["found"]
-    assert packages.missing(["numpy", "no-such-package"]) == ["no-such-package"]
+    assert diagnosis.not_installed(["numpy", "no-such-package"]) == ["no-such-package"]
+
+
+def test_only_what_device_takes_is_called_a_gpu(monkeypatch) -> None:
+    """--device mps is refused."""
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
+    assert checks()["GPU"]["found"] == "none: runs on the CPU"
 
 
 def test_every_extra_is_known() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    assert set(packages.EXTRAS) == set(project["optional-dependencies"])
-    listed = packages.required()
+    assert set(diagnosis.EXTRAS) == set(project["optional-dependencies"])
+    listed = diagnosis.required()
     assert {"torch", "numpy", "typer"} <= set(listed[""])
     assert set(listed["documents"]) == {"lxml", "markdown-it-py", "translate-toolkit"}

@@ -5,24 +5,13 @@ from pathlib import Path
 
 import docx
 import pytest
-from typer.testing import CliRunner, Result
 
 import jumok
-from jumok.cli.main import app
-from jumok.errors import ConfigError, DataError, JumokError
+from jumok.errors import ConfigError, DataError
+from tests.cli.calls import call, fault
 from tests.documents.test_formats import HTML, MARKDOWN, PO, SRT, XLIFF
 
 FAST = ["--beam", "1", "--maximum-length", "6", "--threads", "1"]
-
-
-def run(*arguments: str | Path, given: bytes | str = "") -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments], input=given)
-
-
-def fault(*arguments: str | Path) -> JumokError:
-    error = run(*arguments).exception
-    assert isinstance(error, JumokError), error
-    return error
 
 
 @pytest.mark.parametrize(
@@ -44,13 +33,13 @@ def test_a_document_is_translated_and_keeps_what_is_no_text(
 ) -> None:
     file, output = tmp_path / name, tmp_path / f"ko.{name}"
     file.write_text(content, encoding="utf-8")
-    result = run("translate", tiny_bundle, file, "--output", output, *FAST)
+    result = call("translate", tiny_bundle, file, "--output", output, *FAST)
     assert result.exit_code == 0, result.output
     written = output.read_text(encoding="utf-8")
     assert written != content
     for each in kept:
         assert each in written
-    assert run("translate", tiny_bundle, file, *FAST).stdout == written
+    assert call("translate", tiny_bundle, file, *FAST).stdout == written
 
 
 def test_a_word_document_needs_an_output(tmp_path: Path, tiny_bundle: Path) -> None:
@@ -63,35 +52,31 @@ def test_a_word_document_needs_an_output(tmp_path: Path, tiny_bundle: Path) -> N
     assert "add --output FILE.docx" in str(error)
     error = fault("translate", tiny_bundle, file, "--output", tmp_path / "b.pdf", *FAST)
     assert "the output has the format of the input document" in str(error)
-    assert run("translate", tiny_bundle, file, "--output", output, *FAST).exit_code == 0
+    assert call("translate", tiny_bundle, file, "--output", output, *FAST).exit_code == 0
     assert docx.Document(output).paragraphs[0].text != "the cat and the dog"
 
 
-def test_lines_stay_lines_unless_paragraphs_are_asked_for(
-    tmp_path: Path, tiny_bundle: Path
-) -> None:
+def test_lines_stay_lines_unless_paragraphs_are_asked_for(tmp_path, tiny_bundle):
     file = tmp_path / "a.txt"
     file.write_text("the cat\nsaw\n\nthe dog\n", encoding="utf-8")
-    assert len(run("translate", tiny_bundle, file, *FAST).stdout.splitlines()) == 4
-    joined = run("translate", tiny_bundle, file, "--format", "paragraphs", *FAST).stdout
-    once = run("translate", tiny_bundle, *FAST, given="the cat saw\n").stdout
+    assert len(call("translate", tiny_bundle, file, *FAST).stdout.splitlines()) == 4
+    joined = call("translate", tiny_bundle, file, "--format", "paragraphs", *FAST).stdout
+    once = call("translate", tiny_bundle, *FAST, given="the cat saw\n").stdout
     assert " ".join(joined.split("\n\n")[0].split()) == " ".join(once.split())
 
 
-def test_wrapped_lines_that_are_translated_one_by_one_are_told(
-    tmp_path: Path, tiny_bundle: Path
-) -> None:
+def test_wrapped_lines_that_are_translated_one_by_one_are_told(tmp_path, tiny_bundle):
     file = tmp_path / "book.txt"
     file.write_text("the cat saw\nthe student.\n\nthe cat saw it.\n")
-    result = run("translate", tiny_bundle, file, *FAST)
+    result = call("translate", tiny_bundle, file, *FAST)
     assert f"note: the lines of {file} seem to be wrapped" in result.stderr
     assert len(result.stdout.splitlines()) == 4
-    quiet = run("translate", tiny_bundle, file, "--format", "lines", *FAST)
+    quiet = call("translate", tiny_bundle, file, "--format", "lines", *FAST)
     assert "note:" not in quiet.stderr
 
 
 def test_a_document_comes_from_standard_input_where_its_format_is_said(tiny_bundle: Path) -> None:
-    out = run("translate", tiny_bundle, "--format", "html", *FAST, given="<p>the cat</p>").stdout
+    out = call("translate", tiny_bundle, "--format", "html", *FAST, given="<p>the cat</p>").stdout
     assert out.startswith("<p>")
     assert out.endswith("</p>")
 
@@ -99,7 +84,7 @@ def test_a_document_comes_from_standard_input_where_its_format_is_said(tiny_bund
 def test_markup_read_as_lines_is_what_somebody_asked_for(tmp_path: Path, tiny_bundle: Path) -> None:
     file = tmp_path / "a.srt"
     file.write_text(SRT, encoding="utf-8")
-    out = run("translate", tiny_bundle, file, "--format", "lines", *FAST).stdout
+    out = call("translate", tiny_bundle, file, "--format", "lines", *FAST).stdout
     assert len(out.split("\n")) == len(SRT.split("\n"))
 
 
@@ -121,9 +106,7 @@ def test_columns_are_for_lines(tmp_path: Path, tiny_bundle: Path, option: str) -
         ("photo.en", b"\x89PNG\r\n\x1a\n", "this is a picture"),
     ],
 )
-def test_what_is_no_document_is_refused_by_name(
-    tmp_path: Path, tiny_bundle: Path, name: str, content: bytes, said: str
-) -> None:
+def test_what_is_no_document_is_refused_by_name(tmp_path, tiny_bundle, name, content, said):
     file = tmp_path / name
     file.write_bytes(content)
     error = fault("translate", tiny_bundle, file, *FAST)

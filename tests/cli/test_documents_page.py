@@ -10,7 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 from jumok.cli.main import app
-from tests.cli.test_formats import SMALL, write
+from tests.cli.calls import SMALL
+from tests.cli.test_formats import write
 from tests.documents.test_formats import HTML, MARKDOWN, PLAIN, PO, SRT, XLIFF
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -61,9 +62,7 @@ def folder(tmp_path: Path, tiny_bundle: Path) -> Path:
     return tmp_path
 
 
-def test_every_command_works_and_then_the_python(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_command_works_and_then_the_python(folder, monkeypatch):
     monkeypatch.chdir(folder)
     for command in "".join(blocks("documents.md", "bash")).splitlines():
         name, verb, *arguments = shlex.split(command)

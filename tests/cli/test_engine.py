@@ -3,18 +3,16 @@
 import json
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from safetensors.torch import load_file, save_file
-from typer.testing import CliRunner
 
-from jumok.cli.main import app
+from jumok.config.recurrent import RecurrentConfig
 from jumok.engine.structures import library
 from jumok.errors import BundleError, ConfigError, JumokError
-from tests.systems.test_ordinary_module import transformer
+from tests.cli.calls import call, fault, imported
+from tests.systems.test_ordinary_module import transformer, write_translator
 
 pytestmark = pytest.mark.skipif(library() is None, reason="needs a C compiler")
 
@@ -36,6 +34,15 @@ def bundle(tmp_path_factory) -> Path:
     return transformer(tmp_path_factory.mktemp("engine") / "model")
 
 
+@pytest.fixture(scope="module")
+def rnn(tmp_path_factory) -> Path:
+    return write_rnn(tmp_path_factory.mktemp("engine") / "rnn")
+
+
+def write_rnn(folder: Path, **keys: object) -> Path:
+    return write_translator(folder, RecurrentConfig(**({"dim": 32, "embedding": 16} | keys)))
+
+
 @pytest.fixture
 def lines(tmp_path) -> Path:
     file = tmp_path / "lines.en"
@@ -44,7 +51,7 @@ def lines(tmp_path) -> Path:
 
 
 def translated(bundle: Path, file: Path, *options: str) -> tuple[list[str], str]:
-    done = CliRunner().invoke(app, ["translate", str(bundle), str(file), *options])
+    done = call("translate", bundle, file, *options)
     if done.exception is not None and not isinstance(done.exception, SystemExit):
         raise done.exception
     assert done.exit_code == 0, done.output
@@ -134,16 +141,17 @@ def test_a_damaged_bundle_is_refused(bundle, lines, tmp_path):
 
 
 @pytest.mark.parametrize("precision", ["bf16", "int8"])
-def test_fewer_bits_translate(bundle, lines, precision):
+@pytest.mark.parametrize("recurrent", [False, True])
+def test_fewer_bits_translate(bundle, rnn, lines, recurrent, precision):
     options = "--beam", "2", "--no-keep", "--engine", "native", "--precision", precision
-    found, told = translated(bundle, lines, *options)
+    found, told = translated(rnn if recurrent else bundle, lines, *options)
     assert len(found) == len(LINES)
     assert found[1] == ""
     assert "left to torch" not in told
 
 
 def refused(*arguments: str) -> JumokError:
-    error = CliRunner().invoke(app, ["translate", *arguments]).exception
+    error = fault("translate", *arguments)
     assert isinstance(error, ConfigError), error
     return error
 
@@ -183,16 +191,8 @@ def test_what_the_engine_does_not_run_runs_on_torch(lines, tmp_path):
     ids=" ".join,
 )
 def test_the_native_path_imports_no_torch(bundle, lines, options):
-    told = (
-        "import sys; from jumok.cli.main import run\n"
-        "sys.argv = ['jumok', 'translate', *sys.argv[1:]]\n"
-        "try: run()\n"
-        "finally: print('torch' in sys.modules, 'jaxtyping' in sys.modules, file=sys.stderr)"
-    )
-    command = [sys.executable, "-c", told, str(bundle), str(lines), *options]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stderr.splitlines()[-1] == "False False"
-    found = done.stdout.splitlines()
+    found, heavy = imported({"torch", "jaxtyping"}, "translate", bundle, lines, *options)
+    assert heavy == set()
     if "--nbest" in options:
         assert {line.split("\t")[0] for line in found} == set(map(str, range(1, len(LINES) + 1)))
     else:
@@ -212,9 +212,38 @@ def test_more_threads_give_the_same_lines_in_the_same_order(bundle, tmp_path):
 
 def test_info_says_what_computes_the_model_and_why(bundle, tmp_path):
     additive = transformer(tmp_path / "additive", score="additive")
-    shown = CliRunner().invoke(app, ["info", str(bundle)]).stdout
+    shown = call("info", bundle).stdout
     assert re.search(r"^ *engine +native *$", shown, re.MULTILINE)
-    shown = CliRunner().invoke(app, ["info", str(additive)]).stdout
+    shown = call("info", additive).stdout
     assert re.search(r"^ *engine +torch: score = 'additive' *$", shown, re.MULTILINE)
-    told = json.loads(CliRunner().invoke(app, ["info", str(additive), "--json"]).stdout)
+    told = json.loads(call("info", additive, "--json").stdout)
     assert told["engine"] == {"name": "torch", "why": "score = 'additive'"}
+
+
+RNNS = {
+    "additive": {"encoder_layers": 2, "coverage": True},
+    "GNMT": {"order": "gnmt", "decoder_layers": 2, "tied": "none", "cell": "lstm"},
+    "dot": {"order": "luong", "attention": "dot", "tied": "target"},
+    "odd widths": {"dim": 18, "embedding": 12},
+    "one vector": {"attention": "none", "context": "every-step"},
+}
+
+
+@pytest.mark.parametrize("keys", RNNS.values(), ids=RNNS)
+def test_the_lines_of_rnns_are_those_of_torch(tmp_path, lines, keys):
+    rnn = write_rnn(tmp_path / "model", **keys)
+    options = ["--json", "--no-keep", "--beam", "3"]
+    options += ["--alignments"] * (keys.get("attention") != "none")
+    expected, _ = translated(rnn, lines, *options, "--engine", "torch")
+    found, told = translated(rnn, lines, *options, "--engine", "native")
+    assert "left to torch" not in told
+    assert len(found) == len(LINES)
+    for ours, theirs in zip(map(json.loads, found), map(json.loads, expected), strict=True):
+        assert ours["tokens"] == theirs["tokens"]
+        assert ours.get("alignment") == theirs.get("alignment")
+        assert ours["score"] == pytest.approx(theirs["score"], abs=1e-4)
+
+
+def test_rnns_import_no_torch(rnn, lines):
+    found, heavy = imported({"torch"}, "translate", rnn, lines, "--no-keep")
+    assert (len(found), heavy) == (len(LINES), set())

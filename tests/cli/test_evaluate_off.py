@@ -11,7 +11,7 @@ from jumok.bundle.card import Card
 from jumok.bundle.reading import read_bundle
 from jumok.bundle.writing import write_bundle
 from jumok.errors import ModelError
-from tests.cli.test_commands import call, fault
+from tests.cli.calls import call, fault
 from tests.data.painted import paint
 from tests.systems.lm import write_lm
 from tests.systems.pictures import READER, write_captioner, write_pictures

@@ -63,9 +63,7 @@ def test_the_validation_data_of_the_run_comes_first(run: Path, tmp_path: Path) -
     assert examples_for(stage) == examples_for(run / "model")
 
 
-def test_single_words_and_long_lines_are_taken_where_there_is_nothing_else(
-    run: Path, tmp_path: Path
-) -> None:
+def test_single_words_and_long_lines_are_taken_where_there_is_nothing_else(run, tmp_path):
     recipe(run, f"[[data.train]]\n{corpus(tmp_path, 'a', 'gas', 'gas', 'taxi')}")
     assert examples_for(run / "model") == ["gas", "taxi"]
     recipe(run, f"[[data.train]]\n{corpus(tmp_path, 'b', 'la ' * 40)}")
@@ -79,9 +77,7 @@ def test_the_demo_shows_its_validation_sentences(run: Path) -> None:
     assert examples_for(run / "model") == ["Mina saw it."]
 
 
-def test_without_its_data_an_english_model_gets_sentences_of_the_built_in_corpus(
-    run: Path, tmp_path: Path
-) -> None:
+def test_without_its_data_an_english_model_gets_sentences_of_the_built_in_corpus(run, tmp_path):
     recipe(run, f'[[data.train]]\nsource = "{tmp_path}/no.en"\ntarget = "{tmp_path}/no.ko"')
     found = examples_for(run / "model")
     assert len(found) == len(set(found)) == 5
@@ -89,9 +85,7 @@ def test_without_its_data_an_english_model_gets_sentences_of_the_built_in_corpus
 
 
 @pytest.mark.parametrize(("language", "known"), [("ko", True), ("de", False), ("", False)])
-def test_the_language_decides(
-    tmp_path: Path, tiny_bundle: Path, language: str, known: bool
-) -> None:
+def test_the_language_decides(tmp_path, tiny_bundle, language, known):
     old = read_bundle(tiny_bundle)
     weights = load(tiny_bundle).models[0].state_dict()
     tokenizer = Tokenizer.load(tiny_bundle / "tokenizer.model")
@@ -116,9 +110,7 @@ def test_a_language_model_begins_and_a_masked_one_has_a_gap(tmp_path: Path) -> N
         assert examples_for(model) == [told]
 
 
-def test_look_without_a_text_traces_the_first_example_and_offers_all(
-    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_look_without_a_text_traces_the_first_example_and_offers_all(run, tmp_path, monkeypatch):
     lines = ("the cat sat", "the dog </script> barked")
     recipe(run, f"[[data.train]]\n{corpus(tmp_path, 'a', *lines)}")
     served: list[tuple[Trace, Sequence[str]]] = []
@@ -126,7 +118,7 @@ def test_look_without_a_text_traces_the_first_example_and_offers_all(
     def serve(page, sides, port, browser, pictures, host) -> None:
         served.append((page.args[0], page.keywords["examples"]))
 
-    monkeypatch.setattr(look, "serve", serve)
+    monkeypatch.setattr(look, "serve_page", serve)
     done = CliRunner().invoke(app, ["look", str(run / "model"), "--device", "cpu"])
     assert done.exit_code == 0, done.output
     ((trace, examples),) = served
@@ -137,11 +129,9 @@ def test_look_without_a_text_traces_the_first_example_and_offers_all(
     assert html.count("</script>") == 2  # the data and the code; none from the text
 
 
-def test_a_model_of_images_still_opens_without_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_model_of_images_still_opens_without_one(tmp_path, monkeypatch):
     served: list[Trace] = []
-    monkeypatch.setattr(look, "serve", lambda page, *rest: served.append(page.args[0]))
+    monkeypatch.setattr(look, "serve_page", lambda page, *rest: served.append(page.args[0]))
     model = write_captioner(tmp_path / "captioner")
     done = CliRunner().invoke(app, ["look", str(model), "--device", "cpu"])
     assert done.exit_code == 0, done.output

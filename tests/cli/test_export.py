@@ -1,12 +1,13 @@
 """`jumok export`: a page of a model, or an error that names what is wrong."""
 
-import pytest
-from typer.testing import CliRunner
+from functools import partial
 
-from jumok.cli.main import app
+import pytest
+
 from jumok.engine import wasm
 from jumok.engine.structures import library
-from jumok.errors import BundleError, ConfigError, JumokError
+from jumok.errors import BundleError, ConfigError
+from tests.cli.calls import call, fault
 from tests.systems.lm import write_lm
 from tests.systems.test_ordinary_module import recurrent, transformer
 
@@ -19,17 +20,14 @@ def model(tmp_path_factory):
     return transformer(tmp_path_factory.mktemp("export") / "model")
 
 
-def refused(*words: object) -> JumokError:
-    done = CliRunner().invoke(app, ["export", *map(str, words)])
-    assert isinstance(done.exception, JumokError), done.output
-    return done.exception
+refused = partial(fault, "export")
 
 
 @zig
 def test_a_folder_gets_an_index_that_is_not_replaced(model, tmp_path):
     folder = tmp_path / "page"
-    words = ["export", str(model), "--to", "web", "--output", str(folder), "--title", "<b>mine"]
-    done = CliRunner().invoke(app, words)
+    words = [model, "--to", "web", "--output", folder, "--title", "<b>mine"]
+    done = call("export", *words)
     assert done.exit_code == 0, done.output
     assert [each.name for each in folder.iterdir()] == ["index.html"]
     assert "weights in int8" in done.stderr
@@ -37,7 +35,7 @@ def test_a_folder_gets_an_index_that_is_not_replaced(model, tmp_path):
     assert '"model":"\\u003cb>mine"' in saved
     assert "script-src 'sha256-" in saved
     assert "'wasm-unsafe-eval'" in saved
-    error = refused(*words[1:])
+    error = refused(*words)
     assert isinstance(error, ConfigError)
     assert "the page exists already, and is not replaced." in str(error)
 
@@ -47,25 +45,17 @@ def test_fewer_bytes_a_weight_make_a_smaller_page(model, tmp_path):
     sizes = []
     for precision in ("int8", "bf16", "fp32"):
         file = tmp_path / f"{precision}.html"
-        words = ["export", str(model), "-o", str(file), "--precision", precision]
-        done = CliRunner().invoke(app, words)
+        done = call("export", model, "-o", file, "--precision", precision)
         assert done.exit_code == 0, done.output
         sizes.append(file.stat().st_size)
     assert sizes == sorted(sizes)
 
 
-@pytest.mark.parametrize(
-    ("changes", "told"),
-    [
-        ({"score": "additive"}, "score = 'additive'"),
-    ],
-    ids=str,
-)
-def test_what_the_engine_does_not_serve_is_named(tmp_path, changes, told):
-    error = refused(transformer(tmp_path / "model", **changes), "-o", tmp_path / "page")
+def test_what_the_engine_does_not_serve_is_named(tmp_path):
+    error = refused(transformer(tmp_path / "model", score="additive"), "-o", tmp_path / "page")
     assert isinstance(error, ConfigError)
     assert "this model cannot be exported to a page." in str(error)
-    assert told in str(error)
+    assert "score = 'additive'" in str(error)
     assert not (tmp_path / "page").exists()
 
 

@@ -4,20 +4,15 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from jumok.cli.folders import pictures_in
-from jumok.cli.main import app
+from jumok.cli.output.streams import image_files
 from jumok.errors import ConfigError, DataError
+from tests.cli.calls import call
 from tests.data.painted import paint
 from tests.systems.pictures import write_captioner
 from tests.systems.untrained import write_classifier
 
 SHORT = ["--set", "training.steps=2", "--set", "validation.every=2", "--set", "training.threads=1"]
-
-
-def jumok(*arguments: object):
-    return CliRunner().invoke(app, [str(each) for each in arguments])
 
 
 @pytest.fixture
@@ -36,19 +31,19 @@ def named(folder: Path) -> list[str]:
 
 
 def test_a_folder_stands_for_its_pictures_in_order(photos, capsys):
-    found = list(pictures_in(["a.jpg", photos]))
+    found = list(image_files(["a.jpg", photos]))
     assert [str(each) for each in found] == ["a.jpg", *named(photos)]
     assert capsys.readouterr().err == f"{photos}: skipped 1 file that is not an image\n"
 
 
 def test_a_folder_without_a_picture_is_refused(photos):
     with pytest.raises(DataError, match=r"(?s)there is no image in this folder.*0 other files"):
-        list(pictures_in([photos / "fox"]))
+        list(image_files([photos / "fox"]))
 
 
 def test_classify_takes_a_folder_and_names_what_is_broken(photos, tmp_path):
     (photos / "red" / "0009.png").write_bytes(b"broken")
-    done = jumok("classify", write_classifier(tmp_path / "model"), photos, "--threads", 1)
+    done = call("classify", write_classifier(tmp_path / "model"), photos, "--threads", 1)
     rows = [line.split("\t") for line in done.stdout.splitlines()]
     assert [row[0] for row in rows] == [*named(photos), str(photos / "red" / "0009.png")]
     assert all(row[1] for row in rows[:-1])
@@ -59,14 +54,14 @@ def test_classify_takes_a_folder_and_names_what_is_broken(photos, tmp_path):
 
 def test_caption_takes_a_folder(photos, tmp_path):
     model = write_captioner(tmp_path / "model")
-    done = jumok("caption", model, photos, "--beam", 1, "--threads", 1)
+    done = call("caption", model, photos, "--beam", 1, "--threads", 1)
     assert done.exit_code == 0, done.output
     assert [line.split("\t")[0] for line in done.stdout.splitlines()] == named(photos)
 
 
 def test_a_folder_of_folders_becomes_a_classifier(photos, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    done = jumok(
+    done = call(
         "train", "photos", *SHORT, "--set", "model.height=8", "--set", "model.width=8", "--json"
     )
     assert done.exit_code == 0, done.output
@@ -77,12 +72,12 @@ def test_a_folder_of_folders_becomes_a_classifier(photos, tmp_path, monkeypatch)
     assert facts["model"] == "runs/photos/model"
     assert facts["steps"] == 2
     assert facts["scores"][0].keys() >= {"name", "value"}
-    label = jumok("classify", facts["model"], "photos/red/0000.png").stdout.split("\t")[1]
+    label = call("classify", facts["model"], "photos/red/0000.png").stdout.split("\t")[1]
     assert label in ("blue", "green", "red")
 
 
 def test_pictures_without_labels_cannot_be_trained_on(photos):
-    error = jumok("train", photos / "red").exception
+    error = call("train", photos / "red").exception
     assert "4 images are not in the folder of a label" in str(error)
     assert "a folder of images for each label" in str(error)
 
@@ -90,7 +85,7 @@ def test_pictures_without_labels_cannot_be_trained_on(photos):
 def test_a_text_instead_of_a_recipe_is_told_its_recipe(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("mine.txt").write_text("Once upon a time\nthere was\n", "utf-8")
-    error = jumok("train", "mine.txt").exception
+    error = call("train", "mine.txt").exception
     assert isinstance(error, ConfigError)
     said = str(error)
     lines = [line.strip() for line in said.splitlines()]
@@ -110,7 +105,7 @@ def test_the_missing_compiler_is_said_once_and_not_in_the_way(photos, tmp_path, 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(compiler, "find_compiler", lambda: None)
     monkeypatch.setattr(native, "library", lambda: None)
-    done = jumok("train", "photos", *SHORT, "--set", "model.height=8", "--set", "model.width=8")
+    done = call("train", "photos", *SHORT, "--set", "model.height=8", "--set", "model.width=8")
     assert done.exit_code == 0, done.output
     assert done.stderr.count("no C compiler: training is about 1.7 times slower") == 1
     assert "compiler" not in done.stdout

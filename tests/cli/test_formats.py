@@ -7,32 +7,14 @@ from pathlib import Path
 import pyarrow
 import pyarrow.parquet
 import pytest
-from typer.testing import CliRunner, Result
 
-from jumok.cli.main import app
-from jumok.errors import ConfigError, DataError, JumokError
+from jumok.errors import ConfigError, DataError
+from tests.cli.calls import SMALL, call, fault
 
-SMALL = [
-    *("--set", "training.steps=2", "--set", "validation.every=2", "--set", "training.threads=1"),
-    *("--set", "validation.decode_pairs=2", "--set", "training.precision=fp32"),
-    *("--set", "training.schedule.warmup=1", "--set", "model.encoder_layers=1"),
-    *("--set", "model.decoder_layers=1", "--set", "model.dim=16", "--set", "model.heads=2"),
-    *("--set", "validation.metric=loss"),
-]
 FAST = ["--threads", "1"]
 PAIRS = [
     (f"the cat saw {number} students", f"고양이가 학생 {number}명을 봤다") for number in range(60)
 ]
-
-
-def run(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
-
-
-def fault(*arguments: str | Path) -> JumokError:
-    error = run(*arguments).exception
-    assert isinstance(error, JumokError), error
-    return error
 
 
 def tmx() -> str:
@@ -86,38 +68,32 @@ SUFFIXES = ["tmx", "xlf", "po", "csv", "tsv", "jsonl", "parquet"]
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_one_file_of_any_format_becomes_a_model(
-    tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_file_of_any_format_becomes_a_model(tmp_path, suffix, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    result = run("train", "--data", write(tmp_path, suffix), "--from", "en", "--to", "ko", *SMALL)
+    result = call("train", "--data", write(tmp_path, suffix), "--from", "en", "--to", "ko", *SMALL)
     assert result.exit_code == 0, result.output
     assert "Made by jumok for 60 pairs" in result.output
     assert 'source_language = "en"\ntarget_language = "ko"' in result.output
-    again = run("train", "runs/talk/recipe.toml", "--name", "again", *SMALL)
+    again = call("train", "runs/talk/recipe.toml", "--name", "again", *SMALL)
     assert again.exit_code == 0, again.output
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_one_file_of_any_format_is_scored_evaluated_and_aligned(
-    tmp_path: Path, suffix: str, tiny_bundle: Path
-) -> None:
+def test_one_file_of_any_format_is_scored_evaluated_and_aligned(tmp_path, suffix, tiny_bundle):
     file = write(tmp_path, suffix)
     asked = ["--data", file, "--from", "en", "--to", "ko", *FAST]
-    scored = run("score", tiny_bundle, *asked)
+    scored = call("score", tiny_bundle, *asked)
     assert len(scored.stdout.splitlines()) == 60, scored.output
-    assert len(run("align", tiny_bundle, *asked).stdout.splitlines()) == 60
-    judged = run("evaluate", tiny_bundle, *asked, "--beam", "1", "--json")
+    assert len(call("align", tiny_bundle, *asked).stdout.splitlines()) == 60
+    judged = call("evaluate", tiny_bundle, *asked, "--beam", "1", "--json")
     assert json.loads(judged.stdout)["examples"] == "60 sentences, beam 1"
     # The other way round is another task, and not the same figures.
-    back = run("score", tiny_bundle, "--data", file, "--from", "ko", "--to", "en", *FAST)
+    back = call("score", tiny_bundle, "--data", file, "--from", "ko", "--to", "en", *FAST)
     assert len(back.stdout.splitlines()) == 60
     assert back.stdout != scored.stdout
 
 
-def test_a_table_without_a_header_has_columns_and_languages(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_table_without_a_header_has_columns_and_languages(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     file = tmp_path / "talk.tsv"
     file.write_text("".join(f"1\t{one}\t{other}\n" for one, other in PAIRS), encoding="utf-8")
@@ -125,7 +101,7 @@ def test_a_table_without_a_header_has_columns_and_languages(
     assert "there is no column 'en'" in str(error)
     assert "--columns 0,1" in str(error)
     named = ["--columns", "1,2", "--from", "en", "--to", "ko"]
-    result = run("train", "--data", file, *named, *SMALL)
+    result = call("train", "--data", file, *named, *SMALL)
     assert result.exit_code == 0, result.output
     assert "source_column = 1\ntarget_column = 2" in result.output
     assert 'source_language = "en"' in result.output
@@ -142,18 +118,14 @@ def test_a_table_without_a_header_has_columns_and_languages(
         ),
     ],
 )
-def test_languages_that_contradict_the_rest_are_refused(
-    more: list[str], said: str, tiny_bundle: Path
-) -> None:
+def test_languages_that_contradict_the_rest_are_refused(more, said, tiny_bundle):
     error = fault("score", tiny_bundle, *more)
     assert isinstance(error, ConfigError)
     assert said in str(error)
 
 
 @pytest.mark.parametrize("suffix", ["tmx", "xlf", "po"])
-def test_markup_is_refused_where_sentences_are_read(
-    tmp_path: Path, suffix: str, tiny_bundle: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_markup_is_refused_where_sentences_are_read(tmp_path, suffix, tiny_bundle, monkeypatch):
     monkeypatch.chdir(tmp_path)
     file = write(tmp_path, suffix)
     for arguments in (
@@ -187,9 +159,7 @@ def test_a_file_in_other_languages_says_which(tmp_path: Path, tiny_bundle: Path)
     assert "got:      en-US and ko" in str(error)
 
 
-def test_lines_that_are_no_text_are_left_out_where_that_is_asked_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lines_that_are_no_text_are_left_out_where_that_is_asked_for(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     source, target = tmp_path / "a.en", tmp_path / "a.ko"
     lines = [text.encode() for text, _ in PAIRS]
@@ -198,7 +168,7 @@ def test_lines_that_are_no_text_are_left_out_where_that_is_asked_for(
     target.write_bytes(b"\n".join([*others[:40], b"latin \xe9", *others[41:]]) + b"\n")
     asked = ["train", "--source", source, "--target", target]
     assert "--skip-damaged of train" in str(fault(*asked))
-    result = run(*asked, "--skip-damaged", *SMALL)
+    result = call(*asked, "--skip-damaged", *SMALL)
     assert result.exit_code == 0, result.output
     said = " ".join(result.output.split())
     assert "corrected, line that contains a NUL byte made empty: 1 (line 21)" in said

@@ -7,22 +7,17 @@ import subprocess
 import sys
 
 import pytest
-from typer.testing import CliRunner
 
-from jumok.cli.main import app
 from jumok.cli.way_in import use_of
 from jumok.engine.structures import library
 from jumok.errors import BundleError, ConfigError, DataError
+from tests.cli.calls import call, imported
 from tests.systems.lm import write_lm
 
 
 @pytest.fixture(scope="module")
 def bundle(tmp_path_factory):
     return write_lm(tmp_path_factory.mktemp("lm") / "letters", documents="line")
-
-
-def call(*arguments, given=""):
-    return CliRunner().invoke(app, [str(argument) for argument in arguments], input=given)
 
 
 def test_generate_goes_on_from_the_prompt(bundle):
@@ -94,17 +89,10 @@ def test_a_penalty_keeps_from_repeating(bundle):
     ids=" ".join,
 )
 def test_generate_imports_no_torch_on_the_engine(bundle, how):
-    told = (
-        "import sys; from jumok.cli.main import run\n"
-        "sys.argv = ['jumok', 'generate', *sys.argv[1:]]\n"
-        "try: run()\n"
-        "finally: print('torch' in sys.modules, 'jaxtyping' in sys.modules, file=sys.stderr)"
-    )
-    arguments = [str(bundle), "ROMEO:", "--max-tokens", "9", "--threads", "1", *how]
-    command = [sys.executable, "-c", told, *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stderr.splitlines()[-1] == "False False"
-    assert "ROMEO:" in done.stdout
+    arguments = [bundle, "ROMEO:", "--max-tokens", 9, "--threads", 1, *how]
+    lines, heavy = imported({"torch", "jaxtyping"}, "generate", *arguments)
+    assert heavy == set()
+    assert "ROMEO:" in lines[0]
 
 
 def test_generate_with_a_beam(bundle):

@@ -6,10 +6,10 @@ from pathlib import Path
 from shutil import copytree
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
-from jumok.cli.main import app
-from jumok.errors import ConfigError, JumokError
+from jumok.errors import ConfigError
+from tests.cli.calls import call, fault
 from tests.systems.untrained import write_text_classifier
 
 FAST = ["--threads", "1", "--device", "cpu"]
@@ -23,12 +23,16 @@ def pairs(tmp_path: Path) -> Path:
     return file
 
 
-def call(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(app, ["heads", *(str(each) for each in arguments), *FAST])
+def heads(*arguments: str | Path) -> Result:
+    return call("heads", *arguments, *FAST)
+
+
+def refused(*arguments: str | Path) -> str:
+    return str(fault("heads", *arguments, *FAST))
 
 
 def test_a_row_for_each_head(tiny_bundle: Path, pairs: Path) -> None:
-    lines = call(tiny_bundle, "--data", pairs).stdout.splitlines()
+    lines = heads(tiny_bundle, "--data", pairs).stdout.splitlines()
     assert lines[0].split()[:3] == ["part", "head", "entropy"]
     names = [tuple(line.split()[:2]) for line in lines[1:]]
     assert names[:3] == [("encoder", "1.1"), ("encoder", "1.2"), ("encoder", "1.3")]
@@ -38,7 +42,7 @@ def test_a_row_for_each_head(tiny_bundle: Path, pairs: Path) -> None:
 
 def test_json_has_every_measure_and_the_curves(tiny_bundle: Path, pairs: Path) -> None:
     arguments = ["--data", pairs, "--prune", "--score", "likelihood", "--json"]
-    found = json.loads(call(tiny_bundle, *arguments).stdout)
+    found = json.loads(heads(tiny_bundle, *arguments).stdout)
     assert len(found["heads"]) == 21
     card = found["heads"][0]
     assert (card["layer"], card["head"], len(card["offsets"])) == (1, 1, 19)
@@ -50,12 +54,10 @@ def test_json_has_every_measure_and_the_curves(tiny_bundle: Path, pairs: Path) -
     assert found["curves"]["together"][-1]["heads"] == 21
 
 
-def test_pruned_translations_are_scored_and_written_to_a_file(
-    tiny_bundle: Path, pairs: Path
-) -> None:
+def test_pruned_translations_are_scored_and_written_to_a_file(tiny_bundle, pairs):
     file = pairs.with_name("heads.txt")
     arguments = ["--data", pairs, "--sentences", "1", "--prune", "--output", file]
-    assert call(tiny_bundle, *arguments).stdout == ""
+    assert heads(tiny_bundle, *arguments).stdout == ""
     text = file.read_text("utf-8")
     assert "BLEU, greedy, with the least important heads pruned:" in text
     assert text.splitlines()[-1].split()[:2] == ["100", "%"]
@@ -63,31 +65,29 @@ def test_pruned_translations_are_scored_and_written_to_a_file(
 
 def test_cards_are_saved_as_a_page(tiny_bundle: Path, pairs: Path) -> None:
     page = pairs.with_name("cards.html")
-    call(tiny_bundle, "--data", pairs, "--save", page)
+    heads(tiny_bundle, "--data", pairs, "--save", page)
     data = page.read_text("utf-8").split('id="data">')[1].split("</script>")[0]
     found = json.loads(data)
     assert (found["data"], found["count"]) == ("dev.tsv", 4)
     assert [(each["name"], len(each["heads"])) for each in found["models"]] == [("tiny", 21)]
     late = page.with_name("late")
     copytree(tiny_bundle, late)
-    call(tiny_bundle, late, "--data", pairs, "--save", page)
+    heads(tiny_bundle, late, "--data", pairs, "--save", page)
     data = page.read_text("utf-8").split('id="data">')[1].split("</script>")[0]
     names = [each["name"] for each in json.loads(data)["models"]]
     assert names == [str(tiny_bundle), str(late)], "what tells them apart, where names do not"
 
 
-def test_models_of_the_same_heads_stand_side_by_side(
-    tiny_bundle: Path, tmp_path: Path, pairs: Path
-) -> None:
+def test_models_of_the_same_heads_stand_side_by_side(tiny_bundle, tmp_path, pairs):
     late = tmp_path / "late"
     copytree(tiny_bundle, late)
-    lines = call(tiny_bundle, late, "--data", pairs).stdout.splitlines()
+    lines = heads(tiny_bundle, late, "--data", pairs).stdout.splitlines()
     assert lines[:2] == [f"1  {tiny_bundle}", f"2  {late}"]
     assert [line.split()[:3] for line in lines[3:5]] == [
         ["1", "encoder", "1.1"],
         ["2", "encoder", "1.1"],
     ]
-    found = json.loads(call(tiny_bundle, late, "--data", pairs, "--json").stdout)
+    found = json.loads(heads(tiny_bundle, late, "--data", pairs, "--json").stdout)
     assert [each["model"] for each in found["models"]] == [str(tiny_bundle), str(late)]
     assert found["models"][0]["heads"] == found["models"][1]["heads"]
 
@@ -98,9 +98,8 @@ def test_gold_links_judge_the_heads_over_the_source(tiny_bundle: Path, tmp_path:
     rows = ["the cat sat\t고양이가 앉았고\t1-0 2-1", "a dog\t개가\t1-0"]
     file.write_text("\n".join(rows) + "\n", encoding="utf-8")
     arguments = ["--data", file, "--columns", "0,1,2", "--json"]
-    cards = json.loads(call(tiny_bundle, *arguments).stdout)["heads"]
-    names = ["align", str(tiny_bundle), *map(str, arguments), *FAST]
-    readings = json.loads(CliRunner().invoke(app, names).stdout)["readings"]
+    cards = json.loads(heads(tiny_bundle, *arguments).stdout)["heads"]
+    readings = json.loads(call("align", tiny_bundle, *arguments, *FAST).stdout)["readings"]
     for card in cards:
         same = [
             (each["error_rate"], each["precision"])
@@ -113,18 +112,18 @@ def test_gold_links_judge_the_heads_over_the_source(tiny_bundle: Path, tmp_path:
             assert (card["error_rate"], card["precision"]) == min(same, key=lambda each: each[0])
         else:
             assert card["precision"] is None
-    lines = call(tiny_bundle, *arguments[:-1]).stdout.splitlines()
+    lines = heads(tiny_bundle, *arguments[:-1]).stdout.splitlines()
     assert lines[0].split()[-2:] == ["AER", "role"]
     late = tmp_path / "late"
     copytree(tiny_bundle, late)
-    side_by_side = call(tiny_bundle, late, *arguments[:-1]).stdout
+    side_by_side = heads(tiny_bundle, late, *arguments[:-1]).stdout
     assert "…" not in side_by_side, "every word is whole, however many columns there are"
 
 
 def test_models_of_single_texts_have_cards_too(tmp_path: Path) -> None:
     folder, file = write_text_classifier(tmp_path / "classifier"), tmp_path / "texts.txt"
     file.write_text("the cat sat\n\na dog\n", encoding="utf-8")
-    lines = call(folder, "--data", file, "--save", tmp_path / "cards.html").stdout.splitlines()
+    lines = heads(folder, "--data", file, "--save", tmp_path / "cards.html").stdout.splitlines()
     assert len(lines) == 1 + 2 * 3
     assert lines[1].split()[:2] == ["encoder", "1.1"]
     data = (tmp_path / "cards.html").read_text("utf-8").split('id="data">')[1]
@@ -133,48 +132,36 @@ def test_models_of_single_texts_have_cards_too(tmp_path: Path) -> None:
 
 def test_what_models_of_single_texts_cannot_is_said(tiny_bundle: Path, tmp_path: Path) -> None:
     folder = write_text_classifier(tmp_path / "classifier")
-
-    def fault(*arguments: str | Path) -> str:
-        error = call(*arguments).exception
-        assert isinstance(error, JumokError), error
-        return str(error)
-
-    assert "--data FILE, one text per line" in fault(folder, "--source", "a", "--target", "b")
-    assert "--prune needs a translation model" in fault(folder, "--data", "a", "--prune")
-    assert "--columns has no effect" in fault(folder, "--data", "a", "--columns", "0")
-    assert "--images has no effect" in fault(tiny_bundle, "--data", "a", "--images", "b")
-    assert "of one kind that has head cards" in fault(folder, tiny_bundle, "--data", "a")
-    assert "got:      text-classification, translation" in fault(folder, tiny_bundle, "--data", "a")
+    assert "--data FILE, one text per line" in refused(folder, "--source", "a", "--target", "b")
+    assert "--prune needs a translation model" in refused(folder, "--data", "a", "--prune")
+    assert "--columns has no effect" in refused(folder, "--data", "a", "--columns", "0")
+    assert "--images has no effect" in refused(tiny_bundle, "--data", "a", "--images", "b")
+    message = refused(folder, tiny_bundle, "--data", "a")
+    assert "of one kind that has head cards" in message
+    assert "got:      text-classification, translation" in message
 
 
 def test_what_has_no_heads_is_said(tiny_bundle: Path, pairs: Path) -> None:
-    def fault(*arguments: str | Path) -> str:
-        error = call(*arguments).exception
-        assert isinstance(error, JumokError), error
-        return str(error)
-
-    assert "need single models, not an ensemble" in fault(
+    assert "need single models, not an ensemble" in refused(
         f"{tiny_bundle},{tiny_bundle}", "--data", pairs
     )
-    assert "named twice" in fault(tiny_bundle, tiny_bundle, "--data", pairs)
-    assert "--prune takes one model" in fault(tiny_bundle, "b", "--data", pairs, "--prune")
-    assert "--save FILE.html" in fault(tiny_bundle, "--data", pairs, "--save", "cards.png")
+    assert "named twice" in refused(tiny_bundle, tiny_bundle, "--data", pairs)
+    assert "--prune takes one model" in refused(tiny_bundle, "b", "--data", pairs, "--prune")
+    assert "--save FILE.html" in refused(tiny_bundle, "--data", pairs, "--save", "cards.png")
     empty = pairs.with_name("empty.tsv")
     empty.write_text("\t\n", encoding="utf-8")
-    assert "no pair with words on both sides" in fault(tiny_bundle, "--data", empty)
-    assert "a text and its translation are needed" in fault(tiny_bundle)
+    assert "no pair with words on both sides" in refused(tiny_bundle, "--data", empty)
+    assert "a text and its translation are needed" in refused(tiny_bundle)
 
 
 @pytest.mark.parametrize(("suffix", "between"), [(".csv", ","), (".tsv", "\t")])
-def test_cards_are_written_as_the_suffix_says(
-    tiny_bundle: Path, pairs: Path, tmp_path: Path, suffix: str, between: str
-) -> None:
+def test_cards_are_written_as_the_suffix_says(tiny_bundle, pairs, tmp_path, suffix, between):
     file = tmp_path / f"heads{suffix}"
-    done = call(tiny_bundle, "--data", pairs, "--output", file, *FAST)
+    done = heads(tiny_bundle, "--data", pairs, "--output", file, *FAST)
     assert done.exit_code == 0, done.output
     with file.open(encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream, delimiter=between))
-    told = json.loads(call(tiny_bundle, "--data", pairs, "--json", *FAST).stdout)
+    told = json.loads(heads(tiny_bundle, "--data", pairs, "--json", *FAST).stdout)
     assert len(rows) == len(told["heads"])
     for row, card in zip(rows, told["heads"], strict=True):
         assert (row["part"], row["role"]) == (card["part"], card["role"])
@@ -182,28 +169,26 @@ def test_cards_are_written_as_the_suffix_says(
         assert len(row["offsets"].split()) == len(card["offsets"])
 
 
-def test_cards_are_not_written_as_something_else(
-    tiny_bundle: Path, pairs: Path, tmp_path: Path
-) -> None:
+def test_cards_are_not_written_as_something_else(tiny_bundle, pairs, tmp_path):
     for name, more in (("h.xlsx", []), ("h.csv", ["--json"])):
-        done = call(tiny_bundle, "--data", pairs, "-o", tmp_path / name, *more, *FAST)
+        done = heads(tiny_bundle, "--data", pairs, "-o", tmp_path / name, *more, *FAST)
         assert isinstance(done.exception, ConfigError)
         assert "--output FILE.csv, .tsv, .json or .txt" in str(done.exception)
         assert not (tmp_path / name).exists()
-    done = call(tiny_bundle, "--data", pairs, "-o", tmp_path / "h.json", *FAST)
+    done = heads(tiny_bundle, "--data", pairs, "-o", tmp_path / "h.json", *FAST)
     assert done.exit_code == 0
     assert json.loads((tmp_path / "h.json").read_text("utf-8"))["heads"]
 
 
 def test_an_output_does_not_replace_its_corpus(tiny_bundle: Path, pairs: Path) -> None:
     before = pairs.read_bytes()
-    error = call(tiny_bundle, "--data", pairs, "--output", pairs).exception
+    error = heads(tiny_bundle, "--data", pairs, "--output", pairs).exception
     assert "would replace the input" in str(error)
     assert pairs.read_bytes() == before
-    error = call(tiny_bundle, "--data", pairs, "--save", pairs.parent / "no" / "a.html").exception
+    error = heads(tiny_bundle, "--data", pairs, "--save", pairs.parent / "no" / "a.html").exception
     assert "the output cannot be written" in str(error)
 
 
 def test_a_score_needs_pruning(tiny_bundle: Path, pairs: Path) -> None:
-    error = call(tiny_bundle, "--data", pairs, "--score", "likelihood").exception
-    assert "--score needs --prune" in str(error)
+    asked = ("--data", pairs, "--score", "likelihood")
+    assert "--score needs --prune" in refused(tiny_bundle, *asked)

@@ -5,10 +5,9 @@ import re
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
-from jumok.cli.main import app
-from jumok.errors import JumokError
+from tests.cli.calls import call, fault
 from tests.systems.pictures import GIVEN, write_captioner, write_pictures
 from tests.systems.untrained import write_classifier
 
@@ -38,15 +37,15 @@ def boxes(table: Path) -> Path:
     return found
 
 
-def call(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(app, ["heads", *(str(each) for each in arguments), *FAST])
+def heads(*arguments: str | Path) -> Result:
+    return call("heads", *arguments, *FAST)
 
 
 def test_captioners_have_a_row_for_each_head_and_a_word_why(tmp_path: Path, table: Path) -> None:
     folder = write_captioner(tmp_path / "model")
-    lines = call(folder, "--data", table).stdout.splitlines()
+    lines = heads(folder, "--data", table).stdout.splitlines()
     assert lines[0].split() == [
-        *("part", "head", "entropy", "share", "confidence", "offset", "importance", "role"),
+        *("part", "head", "entropy", "share", "confidence", "offset", "importance", "role")
     ]
     names = [tuple(line.split()[:2]) for line in lines[1:13]]
     assert names[2:4] == [("decoder", "1.3"), ("cross", "1.1")]
@@ -60,14 +59,12 @@ def test_captioners_have_a_row_for_each_head_and_a_word_why(tmp_path: Path, tabl
     ]
 
 
-def test_gold_boxes_beside_the_captions_judge_heads(
-    tmp_path: Path, table: Path, boxes: Path
-) -> None:
+def test_gold_boxes_beside_the_captions_judge_heads(tmp_path, table, boxes):
     folder = write_captioner(tmp_path / "model")
-    text = call(folder, "--data", table).stdout
+    text = heads(folder, "--data", table).stdout
     assert "pointing" in text.splitlines()[0]
     assert "boxes.jsonl" not in text
-    found = json.loads(call(folder, "--data", table, "--sentences", "2", "--json").stdout)["heads"]
+    found = json.loads(heads(folder, "--data", table, "--sentences", "2", "--json").stdout)["heads"]
     cross = [card for card in found if card["part"] == "cross"]
     assert {card["nouns"] for card in cross} == {2}
     assert all(card["pointing"] in (0.0, 0.5, 1.0) for card in cross)
@@ -75,21 +72,19 @@ def test_gold_boxes_beside_the_captions_judge_heads(
     assert all("pointing" not in card for card in found if card["part"] == "decoder")
 
 
-def test_features_have_no_pixels_that_boxes_could_be_in(
-    tmp_path: Path, table: Path, boxes: Path
-) -> None:
+def test_features_have_no_pixels_that_boxes_could_be_in(tmp_path, table, boxes):
     import numpy as np
 
     folder = write_captioner(tmp_path / "model", encoder=GIVEN)
     for number in range(3):
         np.save(table.parent / "images" / f"{number}.npy", np.ones((6, 5), np.float32))
-    text = call(folder, "--data", table).stdout
+    text = heads(folder, "--data", table).stdout
     assert "cross: no pointing" in text
 
 
 def test_captions_are_saved_as_a_page(tmp_path: Path, table: Path) -> None:
     folder, page = write_captioner(tmp_path / "model"), tmp_path / "cards.html"
-    call(folder, "--data", table, "--sentences", "2", "--save", page)
+    heads(folder, "--data", table, "--sentences", "2", "--save", page)
     found = json.loads(page.read_text("utf-8").split('id="data">')[1].split("</script>")[0])
     assert (found["data"], found["count"], found["unit"]) == ("captions.tsv", 2, "pictures")
 
@@ -99,18 +94,17 @@ def test_classifiers_of_pictures_have_offsets_in_rows_and_columns(tmp_path: Path
     for label in ("blue", "red"):
         (tmp_path / "pictures" / label).mkdir(parents=True)
         write_pictures(tmp_path / "pictures" / label, 2)
-    lines = call(folder, "--data", tmp_path / "pictures").stdout.splitlines()
+    lines = heads(folder, "--data", tmp_path / "pictures").stdout.splitlines()
     assert lines[0].split()[5:8] == ["offset", "distance", "importance"]
     assert [line.split()[:2] for line in lines[1:3]] == [["image", "2.1"], ["image", "2.2"]]
     assert re.search(r" [-+]?\d,[-+]?\d +\d+ % ", lines[1])
-    cards = json.loads(call(folder, "--data", tmp_path / "pictures", "--json").stdout)["heads"]
+    cards = json.loads(heads(folder, "--data", tmp_path / "pictures", "--json").stdout)["heads"]
     assert cards[0]["residual_gate"] == 0.0
     assert cards[0]["raw_importance"] == 0.0, "at a gate of 0 nobody has a say"
 
 
 def refused(*arguments: str | Path) -> str:
-    error = call(*arguments).exception
-    assert isinstance(error, JumokError), error
+    error = fault("heads", *arguments, *FAST)
     assert error.exit_code == 2
     return str(error)
 
@@ -127,6 +121,6 @@ def test_what_is_missing_is_said(tmp_path: Path, table: Path) -> None:
     assert "image folder not found" in told
     assert "jumok heads MODEL --data" in told
     images = ["--images", tmp_path / "elsewhere"]
-    assert call(captioner, "--data", away, *images).exit_code == 0
+    assert heads(captioner, "--data", away, *images).exit_code == 0
     one = write_captioner(tmp_path / "one", memory="one")
     assert "has no attention over the image" in refused(one, "--data", away, *images)

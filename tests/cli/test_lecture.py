@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from jumok_lectures.worked.catalog import WORKED, worked
-from tests.cli.test_commands import call, fault
+from tests.cli.calls import call, fault
 from tests.inspection.pages import page_data
 
 

@@ -17,7 +17,7 @@ from jumok.evaluation.alignment import parse_gold
 from jumok.inspection.page.document import guided, payload
 from jumok.inspection.trace_file import load_trace
 from jumok.models.catalog import DataSizes, build
-from tests.cli.test_commands import call, fault
+from tests.cli.calls import call, fault
 from tests.cli.test_start import run
 from tests.conftest import TINY_TEXT
 from tests.inspection.pages import page_data

@@ -6,20 +6,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
-from typer.testing import CliRunner
 
 import jumok
-from jumok.cli.main import app
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import BundleError, ConfigError
+from tests.cli.calls import call
 from tests.conftest import TINY_TEXT
 from tests.inspection.pages import page_data
 from tests.systems.tuned import tune
 
 
 def look(*words: str | Path) -> None:
-    arguments = ["look", *map(str, words), "--device", "cpu", "--beam", "1"]
-    done = CliRunner().invoke(app, arguments)
+    done = call("look", *words, "--device", "cpu", "--beam", "1")
     if done.exception and not isinstance(done.exception, SystemExit):
         raise done.exception
     assert done.exit_code == 0, done.output

@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
-from jumok.cli.main import app
 from jumok.errors import JumokError
 from jumok.plot import paper
+from tests.cli.calls import call
 
 pytest.importorskip("matplotlib", reason="needs the extra plot")
 pytestmark = pytest.mark.filterwarnings("ignore:Glyph")
@@ -19,8 +19,8 @@ def font(monkeypatch):
 
 
 def look(model: Path, *arguments: str | Path) -> Result:
-    words = ["look", str(model), "the cat sat", "--device", "cpu", "--beam", "1"]
-    return CliRunner().invoke(app, [*words, "--threads", "1", *(str(each) for each in arguments)])
+    fast = ["--device", "cpu", "--beam", "1", "--threads", "1"]
+    return call("look", model, "the cat sat", *fast, *arguments)
 
 
 @pytest.mark.parametrize(
@@ -49,9 +49,7 @@ def look(model: Path, *arguments: str | Path) -> Result:
         ("positions", ["--part", "decoder"], "position encoding of the decoder: sinusoidal"),
     ],
 )
-def test_every_figure_is_drawn(
-    tiny_bundle: Path, tmp_path: Path, name: str, options: list[str], title: str
-) -> None:
+def test_every_figure_is_drawn(tiny_bundle, tmp_path, name, options, title):
     file = tmp_path / "figure.svg"
     found = look(tiny_bundle, "--target", "a dog", "--figure", name, "--to", file, *options)
     assert found.exit_code == 0, found.output

@@ -1,6 +1,6 @@
 """`jumok look --tour`: tours by name and by file, and what is said where one does not fit."""
 
-from tests.cli.test_commands import call, fault
+from tests.cli.calls import call, fault
 from tests.inspection.pages import page_data
 
 

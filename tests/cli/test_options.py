@@ -9,7 +9,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from jumok.cli.groups import Without, flat
+from jumok.cli.options import Without, flat
 from jumok.decoding.options import FOR_CONTINUATION, SAMPLING, DecodingOptions
 from jumok.errors import ConfigError
 from jumok.options import option

@@ -1,17 +1,15 @@
 """`jumok plan`: what it prints, and what it refuses."""
 
 import json
-import subprocess
-import sys
+from functools import partial
 
 import pytest
-from typer.testing import CliRunner
 
-from jumok.cli.main import app
-from jumok.cli.scale.plan_tables import amount, duration
+from jumok.cli.plan_tables import amount, duration
 from jumok.cli.verbs.scale.plan import counts_of, shapes
 from jumok.errors import ConfigError
 from jumok.shipped import recipe_names
+from tests.cli.calls import call, fault, imported
 
 BASE = [
     *("multi30k-en-de", "--set", "model.dim=512", "--set", "model.heads=8"),
@@ -27,8 +25,7 @@ def wide(monkeypatch):
     monkeypatch.delenv("JUMOK_DATA", raising=False)
 
 
-def plan(*arguments: str):
-    return CliRunner().invoke(app, ["plan", *arguments])
+plan = partial(call, "plan")
 
 
 def rows(text: str) -> dict[str, list[str]]:
@@ -40,9 +37,7 @@ def test_one_number_of_cards_is_shown_in_full():
     assert done.exit_code == 0, done.output
     assert "60.4 M parameters, 365.3 MFLOP a target token" in done.stdout
     found = rows(done.stdout)
-    assert found["encoder: feed-forward"][2:] == [
-        *("12,582,912", "25.2", "M", "50.3", "M", "21%"),
-    ]
+    assert found["encoder: feed-forward"][2:] == [*("12,582,912", "25.2", "M", "50.3", "M", "21%")]
     assert found["tokens of all"][-1] == "500,000"
     assert found["tokens of one card"][-1] == "62,500"
     assert found["sent to other nodes"][-2:] == ["0.0", "MB"]
@@ -82,15 +77,9 @@ def test_every_recipe_that_comes_with_jumok_is_planned(name):
 
 
 def test_neither_torch_nor_data_is_needed():
-    code = (
-        "import sys; from jumok.cli.main import app\n"
-        "try: app(['plan', 'multi30k-en-de', '--gpus', '8,64'])\n"
-        "finally: assert 'torch' not in sys.modules"
-    )
-    command = [sys.executable, "-c", code]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
-    assert "warning (64)" in done.stdout
-    assert done.returncode == 0, done.stderr
+    lines, heavy = imported({"torch"}, "plan", "multi30k-en-de", "--gpus", "8,64")
+    assert any("warning (64)" in line for line in lines)
+    assert heavy == set()
 
 
 @pytest.mark.parametrize(
@@ -108,7 +97,7 @@ def test_neither_torch_nor_data_is_needed():
 )
 def test_wrong_requests_are_refused(arguments, expected):
     with pytest.raises(ConfigError, match=expected):
-        CliRunner().invoke(app, ["plan", "multi30k-en-de", *arguments], catch_exceptions=False)
+        raise fault("plan", "multi30k-en-de", *arguments)
 
 
 def test_nodes():
@@ -124,5 +113,5 @@ def test_units():
     assert amount(365.3e6) == "365.3 M"
     assert amount(12) == "12 "
     assert [duration(each) for each in (2e-5, 0.0082, 3.5, 720, 18_000, 400_000)] == [
-        *("20 us", "8.2 ms", "3.5 s", "12.0 min", "5.0 h", "4.6 days"),
+        *("20 us", "8.2 ms", "3.5 s", "12.0 min", "5.0 h", "4.6 days")
     ]

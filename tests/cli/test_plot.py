@@ -2,19 +2,17 @@
 
 import csv
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
 
 import jumok
-from jumok.cli.main import app
 from jumok.data.files.run_log import run_log
 from jumok.errors import ConfigError, DataError
+from tests.cli.calls import call
 
-
-def run(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(app, ["plot", *map(str, arguments)])
+plot = partial(call, "plot")
 
 
 def write_run(folder: Path, bleu: float) -> Path:
@@ -45,10 +43,8 @@ def test_the_curves_are_those_of_the_log(runs: list[Path]) -> None:
     assert [text.get_text() for text in loss.get_legend().get_texts()] == ["short", "long"]
 
 
-def test_the_figure_is_written_and_the_best_scores_are_printed(
-    runs: list[Path], tmp_path: Path
-) -> None:
-    done = run(*runs, "--to", tmp_path / "a.svg")
+def test_the_figure_is_written_and_the_best_scores_are_printed(runs, tmp_path):
+    done = plot(*runs, "--to", tmp_path / "a.svg")
     assert done.exit_code == 0, done.output
     assert "<svg" in (tmp_path / "a.svg").read_text()
     rows = [line.split() for line in done.stdout.splitlines()]
@@ -58,7 +54,7 @@ def test_the_figure_is_written_and_the_best_scores_are_printed(
 
 
 def test_numbers_go_into_a_table(runs: list[Path], tmp_path: Path) -> None:
-    assert run(runs[0], "--to", tmp_path / "a.csv").exit_code == 0
+    assert plot(runs[0], "--to", tmp_path / "a.csv").exit_code == 0
     rows = list(csv.reader((tmp_path / "a.csv").open()))
     assert rows[0] == ["run", "kind", "step", "minutes", "name", "value"]
     assert rows[1] == ["short", "training", "20", "0.5", "loss", "5.5"]
@@ -68,12 +64,12 @@ def test_numbers_go_into_a_table(runs: list[Path], tmp_path: Path) -> None:
 
 def test_what_is_no_run_is_told(runs: list[Path], tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    error = run(runs[0], tmp_path / "empty").exception
+    error = plot(runs[0], tmp_path / "empty").exception
     assert isinstance(error, DataError)
     assert f"{tmp_path}/empty: there is no log of a run" in str(error)
     (tmp_path / "empty" / "log.jsonl").write_text("")
     with pytest.raises(DataError, match="the run has not logged a step yet"):
         run_log(tmp_path / "empty")
-    error = run(runs[0], "--to", tmp_path / "a.html").exception
+    error = plot(runs[0], "--to", tmp_path / "a.html").exception
     assert isinstance(error, ConfigError)
     assert "expected: .svg .pdf .png .csv" in str(error)

@@ -2,18 +2,20 @@
 
 import json
 import re
+from functools import partial
 from pathlib import Path
 
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from typer.testing import CliRunner, Result
+from typer.testing import CliRunner
 
 from jumok.bundle.fingerprint import fingerprint_in
 from jumok.bundle.reading import read_bundle
 from jumok.cli.main import app
 from jumok.engine.structures import library
-from jumok.errors import BundleError, ConfigError, JumokError
+from jumok.errors import BundleError, ConfigError
+from tests.cli.calls import call, fault
 from tests.systems.lm import write_lm
 from tests.systems.test_ordinary_module import recurrent, transformer
 from tests.systems.untrained import write_masked, write_text_classifier
@@ -22,14 +24,8 @@ SOURCES = ["the cat sat on the mat", "I am a student.", "the dog barked", ""] * 
 REFERENCES = ["고양이가 매트 위에 앉았고", "나는 학생입니다.", "개가 짖었다.", ""] * 3
 
 
-def call(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(app, ["quantize", *map(str, arguments)])
-
-
-def fault(*arguments: str | Path) -> JumokError:
-    error = call(*arguments).exception
-    assert isinstance(error, JumokError), error
-    return error
+quantize = partial(call, "quantize")
+refused = partial(fault, "quantize")
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +55,7 @@ def fragile(tmp_path: Path) -> Path:
 
 def test_it_writes_a_smaller_bundle_with_its_figures(model, check, tmp_path):
     small = tmp_path / "small"
-    done = call(model, "--to", "bf16", "--output", small, *check, "--beam", "2", "--batch", "3")
+    done = quantize(model, "--to", "bf16", "--output", small, *check, "--beam", "2", "--batch", "3")
     assert done.exit_code == 0, done.output
     bundle, whole = read_bundle(small), read_bundle(model)
     assert bundle.precision == "bf16"
@@ -83,7 +79,7 @@ def test_it_writes_a_smaller_bundle_with_its_figures(model, check, tmp_path):
 
 def test_json_has_the_same_figures(model, check, tmp_path):
     small = tmp_path / "small"
-    done = call(model, "--to", "bf16", "-o", small, *check, "--json", "--beam", "1")
+    done = quantize(model, "--to", "bf16", "-o", small, *check, "--json", "--beam", "1")
     facts = json.loads(done.stdout)
     card = json.loads((small / "card.json").read_text("utf-8"))
     assert facts["quality"] == card["quality"]
@@ -93,7 +89,7 @@ def test_json_has_the_same_figures(model, check, tmp_path):
 
 def test_a_model_that_loses_too_much_is_not_written(fragile, check, tmp_path):
     small = tmp_path / "small"
-    error = fault(fragile, "--to", "int8", "--output", small, *check, "--beam", "1")
+    error = refused(fragile, "--to", "int8", "--output", small, *check, "--beam", "1")
     assert isinstance(error, ConfigError)
     assert error.exit_code == 2
     assert f"{fragile}: the model loses too much in int8: nothing was written." in str(error)
@@ -107,7 +103,7 @@ def test_a_model_that_loses_too_much_is_not_written(fragile, check, tmp_path):
 
 def test_force_writes_it_with_the_reason(fragile, check, tmp_path):
     small, reason = tmp_path / "small", "only to show what is lost"
-    done = call(fragile, "--to", "int8", "-o", small, *check, "-b", "1", "--force", reason)
+    done = quantize(fragile, "--to", "int8", "-o", small, *check, "-b", "1", "--force", reason)
     assert done.exit_code == 0, done.output
     quality = read_bundle(small).card.quality
     assert quality is not None
@@ -115,7 +111,7 @@ def test_force_writes_it_with_the_reason(fragile, check, tmp_path):
     assert quality.equal < 0.97
     assert f"forced: {reason}" in done.stdout
     assert f"- forced: {reason}" in (small / "README.md").read_text("utf-8")
-    again = fault(small, "--to", "bf16", "--output", tmp_path / "other", *check)
+    again = refused(small, "--to", "bf16", "--output", tmp_path / "other", *check)
     assert str(again) == (
         f"{small}: this model is already stored in int8.\n"
         "  do:       quantize the model that it was made from"
@@ -124,7 +120,7 @@ def test_force_writes_it_with_the_reason(fragile, check, tmp_path):
 
 def test_a_reason_is_not_recorded_where_none_was_needed(model, check, tmp_path):
     small = tmp_path / "small"
-    call(model, "--to", "bf16", "-o", small, *check, "-b", "1", "--force", "in a hurry")
+    quantize(model, "--to", "bf16", "-o", small, *check, "-b", "1", "--force", "in a hurry")
     quality = read_bundle(small).card.quality
     assert quality is not None
     assert quality.forced == ""
@@ -134,13 +130,10 @@ def test_a_reason_is_not_recorded_where_none_was_needed(model, check, tmp_path):
 def test_translate_uses_int8_by_itself(fragile, check, tmp_path):
     """As on the fly from the floats that its integers stand for."""
     small = tmp_path / "small"
-    call(fragile, "--to", "int8", "-o", small, *check, "-b", "1", "--force", "a test")
+    quantize(fragile, "--to", "int8", "-o", small, *check, "-b", "1", "--force", "a test")
     scores = {}
     for options in ((), ("--precision", "int8"), ("--precision", "fp32"), ("--engine", "torch")):
-        done = CliRunner().invoke(
-            app,
-            ["translate", str(small), str(check[1]), "--json", "--no-keep", "-b", "1", *options],
-        )
+        done = call("translate", small, check[1], "--json", "--no-keep", "-b", "1", *options)
         assert done.exit_code == 0, done.output
         lines = [json.loads(line) for line in done.stdout.splitlines()]
         scores[options] = [(each["tokens"], each["log_probability"]) for each in lines]
@@ -153,7 +146,7 @@ def test_translate_uses_int8_by_itself(fragile, check, tmp_path):
 
 def test_a_recurrent_translator(check, tmp_path):
     rnn, small = recurrent(tmp_path / "rnn", attention="dot", order="luong"), tmp_path / "small"
-    done = call(rnn, "--to", "bf16", "--output", small, *check, "--beam", "1")
+    done = quantize(rnn, "--to", "bf16", "--output", small, *check, "--beam", "1")
     assert done.exit_code == 0, done.output
     assert read_bundle(small).card.quality.tokens > 12
 
@@ -161,7 +154,7 @@ def test_a_recurrent_translator(check, tmp_path):
 def test_a_language_model_is_measured_by_its_perplexity(tmp_path):
     lm, text, small = write_lm(tmp_path / "lm"), tmp_path / "text.txt", tmp_path / "small"
     text.write_text("the cat sat on the mat\n" * 9, "utf-8")
-    done = call(lm, "--to", "int8", "--output", small, "--data", text)
+    done = quantize(lm, "--to", "int8", "--output", small, "--data", text)
     assert done.exit_code == 0, done.output
     quality = read_bundle(small).card.quality
     assert quality is not None
@@ -169,20 +162,21 @@ def test_a_language_model_is_measured_by_its_perplexity(tmp_path):
     assert before.name == "perplexity"
     assert 0 < abs(after.value / before.value - 1) < 0.01
     assert quality.tokens == 23 * 9 + 1  # START is followed by the first byte, the last by END
-    evaluated = CliRunner().invoke(app, ["evaluate", str(lm), "--data", str(text), "--json"])
+    evaluated = call("evaluate", lm, "--data", text, "--json")
     scores = {each["name"]: each["value"] for each in json.loads(evaluated.stdout)["scores"]}
     assert before.value == pytest.approx(scores["perplexity"], rel=1e-6)
 
 
 def test_a_kind_without_a_measure_needs_a_reason(tmp_path):
     kind, small = write_masked(tmp_path / "masked"), tmp_path / "small"
-    error = fault(kind, "--to", "int8", "--output", small)
+    error = refused(kind, "--to", "int8", "--output", small)
     assert "got:      what it loses is not measured for this kind of model" in str(error)
     assert error.do == '--force "REASON" writes it all the same'
     assert not small.exists()
-    assert call(kind, "--to", "int8", "-o", small, "--force", "evaluated by hand").exit_code == 0
+    done = quantize(kind, "--to", "int8", "-o", small, "--force", "evaluated by hand")
+    assert done.exit_code == 0
     assert "quality not measured" in (small / "README.md").read_text("utf-8")
-    assert CliRunner().invoke(app, ["fill", str(small)], input="the ___ sat").exit_code == 0
+    assert call("fill", small, given="the ___ sat").exit_code == 0
 
 
 def test_a_classifier_is_measured_by_its_labels(tmp_path):
@@ -190,47 +184,40 @@ def test_a_classifier_is_measured_by_its_labels(tmp_path):
     data = tmp_path / "test.tsv"
     data.write_text("text\tlabel\n" + "the cat sat\tgood\nthe dog\tbad\n" * 6, "utf-8")
     start = kind, "--to", "int8", "--output", small
-    assert fault(*start).do == "--data FILE, what jumok evaluate MODEL --data FILE reads"
-    done = call(*start, "--data", data, "--columns", "text,label")
+    assert refused(*start).do == "--data FILE, what jumok evaluate MODEL --data FILE reads"
+    done = quantize(*start, "--data", data, "--columns", "text,label")
     assert done.exit_code == 0, done.output
     quality = read_bundle(small).card.quality
     assert quality is not None
     assert [each.name for each in quality.after] == ["accuracy"]
     assert (quality.tokens, quality.equal, quality.unit) == (12, 1.0, "labels")
     assert re.search(r"equal labels +100\.00% +of 12", done.stdout)
-    (first, second) = (
-        json.loads(
-            CliRunner()
-            .invoke(
-                app, ["evaluate", str(each), "-d", str(data), "--columns", "text,label", "--json"]
-            )
-            .stdout
-        )["scores"][0]["value"]
-        for each in (kind, small)
-    )
-    assert (quality.before[0].value, quality.after[0].value) == (first, second)
+    asked = ("-d", data, "--columns", "text,label", "--json")
+    for each, (score,) in ((kind, quality.before), (small, quality.after)):
+        evaluated = json.loads(call("evaluate", each, *asked).stdout)
+        assert score.value == evaluated["scores"][0]["value"]
 
 
 def test_what_cannot_be_meant_is_refused_at_once(model, check, tmp_path):
     start = model, "--to", "int8", "--output"
-    assert "would replace the one that it is made from." in str(fault(*start, model, *check))
+    assert "would replace the one that it is made from." in str(refused(*start, model, *check))
     other = tmp_path / "notes"
     other.mkdir()
-    error = fault(*start, other, *check)
+    error = refused(*start, other, *check)
     assert isinstance(error, BundleError)
     assert "something else than a bundle" in str(error)
-    error = fault(*start, tmp_path / "small", *check, "--force", " ")
+    error = refused(*start, tmp_path / "small", *check, "--force", " ")
     assert "--force takes the reason, which is recorded in the card." in str(error)
-    error = fault(*start, tmp_path / "small", *check, "--data", check[1])
+    error = refused(*start, tmp_path / "small", *check, "--data", check[1])
     assert "--check and --data both name the data." in str(error)
     lm = write_lm(tmp_path / "lm")
-    error = fault(lm, "--to", "int8", "-o", tmp_path / "small", *check)
+    error = refused(lm, "--to", "int8", "-o", tmp_path / "small", *check)
     assert "--check names pairs, and a language model reads one text." in str(error)
     assert not (tmp_path / "small").exists()
 
 
 def test_data_is_found_in_the_run_or_asked_for(model, check, tmp_path):
-    error = fault(model, "--to", "int8", "--output", tmp_path / "small")
+    error = refused(model, "--to", "int8", "--output", tmp_path / "small")
     assert str(error) == (
         f"{model}: there is no data to measure what the model loses.\n"
         "  expected: the run that the model comes from, with its data, or data of yours\n"
@@ -242,23 +229,23 @@ def test_data_is_found_in_the_run_or_asked_for(model, check, tmp_path):
     recipe = f'name = "a"\n[data]\nsource_language = "en"\n[[data.train]]\nsource = "{check[1]}"\n'
     recipe += f'target = "{check[2]}"\n'
     (run / "recipe.toml").write_text(recipe, "utf-8")
-    error = fault(copy, "--to", "bf16", "--output", tmp_path / "small")
+    error = refused(copy, "--to", "bf16", "--output", tmp_path / "small")
     assert "got:      its recipe names no data for validation or test" in str(error)
     named = f'[[data.validation]]\nsource = "{check[1]}"\ntarget = "{check[2]}"\n'
     (run / "recipe.toml").write_text(recipe + named, "utf-8")
-    assert call(copy, "--to", "bf16", "-o", tmp_path / "a", "-b", "1").exit_code == 0
+    assert quantize(copy, "--to", "bf16", "-o", tmp_path / "a", "-b", "1").exit_code == 0
     assert read_bundle(tmp_path / "a").card.quality.on.startswith("test.en + test.ko: 12 ")
     pairs = "".join(f"{a}\t{b}\n" for a, b in zip(SOURCES[:3], REFERENCES[:3], strict=True))
     (run / "test.tsv").write_text(pairs, "utf-8")
-    assert call(copy, "--to", "bf16", "-o", tmp_path / "b", "-b", "1").exit_code == 0
+    assert quantize(copy, "--to", "bf16", "-o", tmp_path / "b", "-b", "1").exit_code == 0
     assert read_bundle(tmp_path / "b").card.quality.on.startswith("test.tsv: 3 sentences")
     lm = write_lm(tmp_path / "lm")
-    error = fault(lm, "--to", "int8", "--output", tmp_path / "small")
+    error = refused(lm, "--to", "int8", "--output", tmp_path / "small")
     assert error.do == "--data FILE, a text that the model was not trained on"
 
 
 def test_weights_are_rounded_not_moved(model, check, tmp_path):
-    call(model, "--to", "bf16", "-o", tmp_path / "small", *check, "-b", "1")
+    quantize(model, "--to", "bf16", "-o", tmp_path / "small", *check, "-b", "1")
     before, after = (load_file(each / "model.safetensors") for each in (model, tmp_path / "small"))
     assert before.keys() == after.keys()
     for name, tensor in before.items():

@@ -3,11 +3,10 @@
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from jumok.cli.main import app
 from jumok.errors import ConfigError
 from jumok.shipped import recipe_names, shipped_recipe
+from tests.cli.calls import call
 
 SHORT = [
     *("--set", "training.steps=2", "--set", "validation.every=2"),
@@ -16,13 +15,9 @@ SHORT = [
 ]  # fmt: skip
 
 
-def jumok(*arguments: str | Path):
-    return CliRunner().invoke(app, list(map(str, arguments)))
-
-
 def test_every_recipe_is_listed_with_what_it_needs(monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
-    result = jumok("recipes")
+    result = call("recipes")
     assert result.exit_code == 0
     rows = [row.rstrip() for row in result.output.splitlines()[1:]]
     assert [row.split()[0] for row in rows] == recipe_names()
@@ -36,17 +31,17 @@ def test_every_recipe_is_listed_with_what_it_needs(monkeypatch):
 
 
 def test_a_recipe_is_shown_whole():
-    assert jumok("recipes", "show", "mnist").output == shipped_recipe("mnist").read_text("utf-8")
+    assert call("recipes", "show", "mnist").output == shipped_recipe("mnist").read_text("utf-8")
 
 
 def test_a_recipe_is_copied_and_never_over_another_file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    result = jumok("recipes", "copy", "mnist", "mine")
+    result = call("recipes", "copy", "mnist", "mine")
     assert result.output == "mine/mnist.toml\n\n  jumok train mine/mnist.toml\n"
     copied = Path("mine/mnist.toml")
     assert copied.read_text("utf-8") == shipped_recipe("mnist").read_text("utf-8")
     copied.write_text("mine", "utf-8")
-    again = jumok("recipes", "copy", "mnist", "mine")
+    again = call("recipes", "copy", "mnist", "mine")
     assert isinstance(again.exception, ConfigError)
     assert "a file of this name exists already" in str(again.exception)
     assert copied.read_text("utf-8") == "mine"
@@ -55,7 +50,7 @@ def test_a_recipe_is_copied_and_never_over_another_file(tmp_path, monkeypatch):
 @pytest.mark.parametrize("verb", ["show", "copy"])
 def test_a_misspelt_recipe_is_told_the_nearest(tmp_path, monkeypatch, verb):
     monkeypatch.chdir(tmp_path)
-    result = jumok("recipes", verb, "mnits")
+    result = call("recipes", verb, "mnits")
     assert isinstance(result.exception, ConfigError)
     assert "did you mean mnist?" in str(result.exception)
 
@@ -63,7 +58,7 @@ def test_a_misspelt_recipe_is_told_the_nearest(tmp_path, monkeypatch, verb):
 def test_a_model_is_trained_from_a_recipes_name_in_any_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("JUMOK_RUNS", "elsewhere")
-    result = jumok("train", "smallworld-en-ko", *SHORT)
+    result = call("train", "smallworld-en-ko", *SHORT)
     assert result.exit_code == 0, result.output
     assert (tmp_path / "elsewhere/smallworld-en-ko/model/config.json").is_file()
     assert "jumok translate elsewhere/smallworld-en-ko/model" in result.output
@@ -72,5 +67,5 @@ def test_a_model_is_trained_from_a_recipes_name_in_any_folder(tmp_path, monkeypa
 def test_the_runs_folder_counts_in_recipes_that_begin_with_another_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("JUMOK_DATA", str(tmp_path))
-    result = jumok("train", "nsmc-pretrained", "--runs", "mine")
+    result = call("train", "nsmc-pretrained", "--runs", "mine")
     assert str(tmp_path / "mine/nsmc-mlm/model") in str(result.exception)

@@ -10,14 +10,14 @@ import pytest
 
 from jumok.cli import main
 from jumok.errors import JumokError
+from tests.cli.calls import imported, python
 
-JUMOK = [sys.executable, "-c", "from jumok.cli.main import run; run()"]
+RUN = "from jumok.cli.main import run; run()"
 HEAVY = {"torch", "numpy", "sacrebleu", "sentencepiece", "safetensors"}
 
 
-def run(*arguments: str | Path, given: str = "") -> subprocess.CompletedProcess[str]:
-    command = [*JUMOK, *map(str, arguments)]
-    return subprocess.run(command, input=given, capture_output=True, text=True, check=False)
+def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    return python(RUN, *arguments, check=False)
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["info"], ["translate", "-h"]])
@@ -25,31 +25,18 @@ def test_starting_imports_nothing_heavy(tiny_bundle: Path, arguments: list[str])
     heavy = HEAVY
     if arguments == ["info"]:  # what the engine has is asked of its own modules
         arguments, heavy = ["info", str(tiny_bundle)], HEAVY - {"numpy", "safetensors"}
-    code = (
-        "import atexit, sys; "
-        f"atexit.register(lambda: print('heavy:', {heavy!r} & set(sys.modules))); "
-        f"sys.argv = ['jumok', *{arguments!r}]; "
-        "from jumok.cli.main import run; run()"
-    )
-    command = [sys.executable, "-c", code]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0
-    assert done.stdout.rstrip().endswith("heavy: set()")
+    assert imported(heavy, *arguments)[1] == set()
 
 
 def test_importing_jumok_imports_nothing_heavy() -> None:
     code = f"import sys, jumok; dir(jumok); print({HEAVY!r} & set(sys.modules))"
-    command = [sys.executable, "-c", code]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stdout == "set()\n"
+    assert python(code).stdout == "set()\n"
 
 
 def test_help_needs_no_recipe() -> None:
     """pydantic and the sections of recipes take as long to import as the rest of the command."""
     code = "import sys, jumok.cli.main; print({'pydantic', 'jumok.config'} & set(sys.modules))"
-    command = [sys.executable, "-c", code]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stdout == "set()\n"
+    assert python(code).stdout == "set()\n"
 
 
 def test_the_module_is_the_command() -> None:
@@ -72,14 +59,8 @@ def test_a_shell_can_complete_commands_and_recipes() -> None:
     def completions(line: str) -> list[str]:
         words = line.split(" ")
         asked = {"_JUMOK_COMPLETE": "complete_bash", "COMP_WORDS": line}
-        done = subprocess.run(
-            JUMOK,
-            env={**os.environ, **asked, "COMP_CWORD": str(len(words) - 1)},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        return done.stdout.split()
+        variables = {**os.environ, **asked, "COMP_CWORD": str(len(words) - 1)}
+        return python(RUN, check=False, env=variables).stdout.split()
 
     assert completions("jumok tra") == ["train", "translate"]
     recipes = ["multi30k-en-de", "multi30k-modern", "multi30k-rnn"]
@@ -97,14 +78,8 @@ def test_threads_of_the_environment_are_counted(tiny_bundle: Path) -> None:
     )
 
     def threads(asked: str, *arguments: str) -> str:
-        done = subprocess.run(
-            [sys.executable, "-c", code, *arguments],
-            env={**os.environ, "OMP_NUM_THREADS": "2", "JUMOK_THREADS": asked},
-            input="the cat\n",
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        variables = {**os.environ, "OMP_NUM_THREADS": "2", "JUMOK_THREADS": asked}
+        done = python(code, *arguments, check=False, env=variables, input="the cat\n")
         return done.stderr.strip()
 
     torch = ("--engine", "torch")
@@ -123,7 +98,7 @@ def test_modules_that_windows_lacks_are_not_needed(tiny_bundle: Path, tmp_path: 
         f"sys.argv = ['jumok', *{words!r}]\n"
         "from jumok.cli.main import run; run()"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    done = python(code, check=False)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "out").read_text("utf-8").count("\n") == 2
     assert sorted(each.name for each in tmp_path.iterdir()) == ["in", "out"]
@@ -154,13 +129,10 @@ def test_unknown_option_is_exit_code_2() -> None:
 
 
 def test_reader_that_leaves_early_is_no_error(tiny_bundle: Path) -> None:
-    command = [*JUMOK, "translate", str(tiny_bundle), "--beam", "1", "--maximum-length", "3"]
+    command = [sys.executable, "-c", RUN, "translate", str(tiny_bundle)]
+    command += ["--beam", "1", "--maximum-length", "3"]
     with subprocess.Popen(
-        command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
@@ -180,7 +152,7 @@ def test_interrupt_is_exit_code_130() -> None:
         "def wait(): os.kill(os.getpid(), signal.SIGINT)\n"
         "import sys; sys.argv = ['jumok', 'wait']; main.run()"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    done = python(code, check=False)
     assert done.returncode == 130
     assert done.stderr == ""
 
@@ -188,15 +160,10 @@ def test_interrupt_is_exit_code_130() -> None:
 @pytest.mark.parametrize(
     ("asked", "policy"), [({}, "PASSIVE"), ({"OMP_WAIT_POLICY": "ACTIVE"}, "ACTIVE")]
 )
-def test_threads_wait_asleep_unless_the_user_says_otherwise(
-    tiny_bundle: Path, asked: dict[str, str], policy: str
-) -> None:
+def test_threads_wait_asleep_unless_the_user_says_otherwise(tiny_bundle, asked, policy):
     """OpenMP itself tells what it heard when torch brought it in."""
     environment = {**os.environ, "OMP_DISPLAY_ENV": "TRUE", **asked}
-    command = [*JUMOK, "translate", str(tiny_bundle)]
-    done = subprocess.run(
-        command, input="the cat", env=environment, capture_output=True, text=True, check=True
-    )
+    done = python(RUN, "translate", tiny_bundle, input="the cat", env=environment)
     if "OPENMP DISPLAY ENVIRONMENT" not in done.stderr:
         pytest.skip("this torch was built with another OpenMP than GNU's")
     assert f"OMP_WAIT_POLICY = '{policy}'" in done.stderr

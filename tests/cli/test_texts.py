@@ -4,17 +4,16 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 from jumok.bundle.card import BundleConfig, Card
 from jumok.bundle.writing import write_bundle
-from jumok.cli.main import app
 from jumok.config import MaskedConfig, TextClassifierConfig
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import ConfigError, DataError
 from jumok.models.catalog import DataSizes, build
 from jumok.systems import masked_model
 from jumok.systems.masked_model import plain_batches
+from tests.cli.calls import call
 from tests.systems.masked import LINES
 
 SIZES = {"dim": 12, "heads": 3, "layers": 1, "feedforward": 20, "max_length": 29}
@@ -39,13 +38,9 @@ def bundles(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return made
 
 
-def run(*words: object, stdin: str | None = None):
-    return CliRunner().invoke(app, [str(word) for word in words], input=stdin)
-
-
 def test_fill_keeps_the_lines_and_names_those_without_a_gap(bundles):
     given = "the ___ sat\n\nno gap\n[MASK] cat [MASK]\n"
-    result = run("fill", bundles["masked-lm"], "--top", 3, stdin=given)
+    result = call("fill", bundles["masked-lm"], "--top", 3, given=given)
     assert result.exit_code == 0, result.output
     lines = result.stdout.splitlines()
     assert len(lines) == 4
@@ -57,7 +52,7 @@ def test_fill_keeps_the_lines_and_names_those_without_a_gap(bundles):
 
 def test_fill_goes_on_behind_a_line_that_cannot_be_read(bundles):
     far = f"[MASK] {'the cat ' * 20}[MASK]"
-    result = run("fill", bundles["masked-lm"], "--json", stdin=f"{far}\nthe ___\n")
+    result = call("fill", bundles["masked-lm"], "--json", given=f"{far}\nthe ___\n")
     first, second = map(json.loads, result.stdout.splitlines())
     assert (first["line"], first["text"]) == (1, None)
     assert len(second["gaps"][0]) == 5
@@ -66,9 +61,9 @@ def test_fill_goes_on_behind_a_line_that_cannot_be_read(bundles):
 
 def test_classify_reads_texts_and_lines_and_names_the_empty_one(bundles):
     model = bundles["text-classification"]
-    result = run("classify", model, "the cat", "the dog")
+    result = call("classify", model, "the cat", "the dog")
     assert [line.split("\t")[0] for line in result.stdout.splitlines()] == ["the cat", "the dog"]
-    result = run("classify", model, "--json", stdin="the cat\n\nthe dog\n")
+    result = call("classify", model, "--json", given="the cat\n\nthe dog\n")
     found = [json.loads(line) for line in result.stdout.splitlines()]
     assert [one["label"] is None for one in found] == [False, True, False]
     assert "text 2 is empty" in result.stderr
@@ -79,14 +74,14 @@ def test_evaluate_says_accuracy_and_who_was_taken_for_whom(bundles, tmp_path):
     file = tmp_path / "test.tsv"
     file.write_text("text\tlabel\nthe cat\tgood\nthe dog sat\tbad\n \tbad\n")
     columns = ["--data", file, "--columns", "text,label"]
-    result = run("evaluate", bundles["text-classification"], *columns, "--json")
+    result = call("evaluate", bundles["text-classification"], *columns, "--json")
     assert result.exit_code == 0, result.output
     judged = json.loads(result.stdout)
     assert [score["name"] for score in judged["scores"]] == ["accuracy", "macro-F1"]
     assert judged["details"][0].startswith("bad: predicted as ")
     assert "skipped empty texts: 1, the first in line 4" in result.stderr
     file.write_text("text\tlabel\nthe cat\tugly\n")
-    result = run("evaluate", bundles["text-classification"], *columns)
+    result = call("evaluate", bundles["text-classification"], *columns)
     assert "line 2: the model does not know this label." in str(result.exception)
     assert "one of bad, good" in str(result.exception)
 
@@ -94,7 +89,7 @@ def test_evaluate_says_accuracy_and_who_was_taken_for_whom(bundles, tmp_path):
 def test_evaluate_says_how_well_masked_pieces_are_guessed(bundles, tmp_path):
     file = tmp_path / "test.txt"
     file.write_text("the cat sat on the mat\nthe dog\n")
-    result = run("evaluate", bundles["masked-lm"], "--data", file)
+    result = call("evaluate", bundles["masked-lm"], "--data", file)
     assert result.exit_code == 0, result.output
     assert "accuracy" in result.stdout
     assert "share:0.15|mask:1|random:0|words" in result.stdout
@@ -104,24 +99,24 @@ def test_evaluate_says_how_well_masked_pieces_are_guessed(bundles, tmp_path):
 def test_embed_knows_a_masked_model(bundles, tmp_path):
     file = tmp_path / "texts.txt"
     file.write_text("the cat sat\nthe dog\n")
-    result = run("embed", bundles["masked-lm"], file, "--words")
+    result = call("embed", bundles["masked-lm"], file, "--words")
     assert result.exit_code == 0, result.output
     first, second = map(json.loads, result.stdout.splitlines())
     assert len(first["vector"]) == 12
     assert second["words"] == ["the", "dog"]
-    assert run("embed", bundles["masked-lm"], "--nearest", "the").exit_code == 0
+    assert call("embed", bundles["masked-lm"], "--nearest", "the").exit_code == 0
 
 
 def test_these_models_run_in_bfloat16(bundles):
     options = ("--precision", "bf16")
-    result = run("fill", bundles["masked-lm"], *options, stdin="the ___ sat\n")
+    result = call("fill", bundles["masked-lm"], *options, given="the ___ sat\n")
     assert result.exit_code == 0, result.output
-    result = run("classify", bundles["text-classification"], "the cat", *options)
+    result = call("classify", bundles["text-classification"], "the cat", *options)
     assert result.exit_code == 0, result.output
 
 
 def test_info_says_what_they_are(bundles):
-    result = run("info", bundles["text-classification"])
+    result = call("info", bundles["text-classification"])
     assert result.exit_code == 0, result.output
     assert "bad, good" in result.stdout
 
@@ -131,7 +126,7 @@ def test_evaluate_refuses_what_counts_for_nothing(bundles, tmp_path, option):
     data = tmp_path / "texts.tsv"
     data.write_text("the cat sat\tgood\n")
     words = ["evaluate", bundles["text-classification"], "--data", data, *option]
-    error = run(*words).exception
+    error = call(*words).exception
     assert isinstance(error, ConfigError)
     assert f"{option[0]} has no effect for this kind of model" in str(error)
 
@@ -144,5 +139,5 @@ def test_fill_reads_as_many_lines_at_once_as_it_is_told(bundles, monkeypatch):
         return plain_batches(ids, size)
 
     monkeypatch.setattr(masked_model, "plain_batches", batches)
-    assert run("fill", bundles["masked-lm"], "--batch", 40, stdin="a ___\n" * 3).exit_code == 0
+    assert call("fill", bundles["masked-lm"], "--batch", 40, given="a ___\n" * 3).exit_code == 0
     assert sizes == [40]

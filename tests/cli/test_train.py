@@ -1,42 +1,23 @@
 """`jumok train` and `jumok smallworld` as a person types them."""
 
 import pytest
-from typer.testing import CliRunner
 
-from jumok.cli.main import app
 from jumok.errors import ConfigError, DataError
-
-SMALL = [
-    *("--set", "training.steps=2", "--set", "validation.every=2", "--set", "training.threads=1"),
-    *("--set", "validation.decode_pairs=2", "--set", "training.precision=fp32"),
-    *("--set", "training.schedule.warmup=1", "--set", "model.encoder_layers=1"),
-    *("--set", "model.decoder_layers=1", "--set", "model.dim=16", "--set", "model.heads=2"),
-    *("--set", "validation.metric=loss"),
-]
+from tests.cli.calls import SMALL, call, fault
 
 
 @pytest.fixture
-def files(tmp_path):
+def files(tmp_path, monkeypatch):
+    """Two files of pairs, in the working folder."""
+    monkeypatch.chdir(tmp_path)
     source, target = tmp_path / "talk.en", tmp_path / "talk.ko"
     source.write_text("".join(f"sentence number {n}\n" for n in range(60)), "utf-8")
     target.write_text("".join(f"{n} 번째 문장\n" for n in range(60)), "utf-8")
-    return source, target
+    return "--source", source, "--target", target
 
 
-def run(*arguments):
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
-
-
-def refused(*arguments):
-    result = run(*arguments)
-    assert result.exit_code != 0
-    assert result.exception is not None
-    return result.exception
-
-
-def test_two_files_become_a_model_and_a_recipe(tmp_path, files, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    result = run("train", "--source", files[0], "--target", files[1], *SMALL)
+def test_two_files_become_a_model_and_a_recipe(tmp_path, files):
+    result = call("train", *files, *SMALL)
     assert result.exit_code == 0, result.output
     assert (tmp_path / "runs" / "talk" / "model" / "model.safetensors").exists()
     recipe = (tmp_path / "runs" / "talk" / "recipe.toml").read_text("utf-8")
@@ -45,31 +26,30 @@ def test_two_files_become_a_model_and_a_recipe(tmp_path, files, monkeypatch):
     assert "jumok translate runs/talk/model" in result.output
 
 
-def test_the_recipe_that_was_made_can_be_trained_from(tmp_path, files, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    run("train", "--source", files[0], "--target", files[1], *SMALL)
-    result = run("train", "runs/talk/recipe.toml", "--name", "again")
+def test_the_recipe_that_was_made_can_be_trained_from(tmp_path, files):
+    call("train", *files, *SMALL)
+    result = call("train", "runs/talk/recipe.toml", "--name", "again")
     assert result.exit_code == 0, result.output
     weights = [tmp_path / f"runs/{name}/model/model.safetensors" for name in ("talk", "again")]
     assert weights[0].read_bytes() == weights[1].read_bytes()
 
 
-def test_the_config_of_a_run_is_refused_with_its_recipe_named(tmp_path, files, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    run("train", "--source", files[0], "--target", files[1], *SMALL)
-    error = refused("train", "runs/talk/config.json", "--name", "again")
+def test_the_config_of_a_run_is_refused_with_its_recipe_named(tmp_path, files):
+    call("train", *files, *SMALL)
+    error = fault("train", "runs/talk/config.json", "--name", "again")
     assert "got:      the config.json of a run" in str(error)
     assert "jumok train runs/talk/recipe.toml --name OTHER" in str(error)
 
 
-def test_a_name_that_is_taken_keeps_its_recipe(tmp_path, files, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    run("train", "--source", files[0], "--target", files[1], *SMALL)
+def test_a_name_that_is_taken_keeps_its_recipe(tmp_path, files):
+    call("train", *files, *SMALL)
     recipe = tmp_path / "runs" / "talk" / "recipe.toml"
     recipe.write_text(recipe.read_text("utf-8") + "# mine\n", "utf-8")
-    error = refused("train", "--source", files[0], "--target", files[1], *SMALL)
+    error = fault("train", *files, *SMALL)
     assert "a run of this name exists already" in str(error)
     assert "# mine" in recipe.read_text("utf-8")
+    other = call("train", *files, *SMALL, "--set", "name=other")
+    assert other.exit_code == 0, other.output
 
 
 @pytest.mark.parametrize(
@@ -82,7 +62,7 @@ def test_a_name_that_is_taken_keeps_its_recipe(tmp_path, files, monkeypatch):
     ],
 )
 def test_half_a_request_is_refused_with_two_whole_ones(arguments):
-    error = refused("train", *arguments)
+    error = fault("train", *arguments)
     assert isinstance(error, ConfigError)
     assert "give a recipe, or the files to train on" in str(error)
     assert "jumok train --source a.en --target a.ko" in str(error)
@@ -90,13 +70,12 @@ def test_half_a_request_is_refused_with_two_whole_ones(arguments):
 
 @pytest.mark.parametrize("arguments", [["--columns", "0,2"], ["--to", "ko"]])
 def test_a_recipe_names_its_columns_itself(arguments):
-    error = refused("train", "smallworld-en-ko", *arguments)
+    error = fault("train", "smallworld-en-ko", *arguments)
     assert "--columns, --from and --to need --data" in str(error)
 
 
-def test_a_missing_file_leaves_nothing_behind(tmp_path, files, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    error = refused("train", "--source", files[0], "--target", tmp_path / "no.ko")
+def test_a_missing_file_leaves_nothing_behind(tmp_path, files):
+    error = fault("train", *files[:3], tmp_path / "no.ko")
     assert isinstance(error, DataError)
     assert "no.ko" in str(error)
     assert not (tmp_path / "runs").exists()
@@ -106,11 +85,11 @@ def test_an_unset_variable_is_named(tmp_path, monkeypatch):
     monkeypatch.delenv("JUMOK_DATA", raising=False)
     recipe = tmp_path / "r.toml"
     recipe.write_text('name = "r"\n[[data.train]]\nfile = "$JUMOK_DATA/a.tsv"\n', "utf-8")
-    assert "the environment variable JUMOK_DATA is not set" in str(refused("train", recipe))
+    assert "the environment variable JUMOK_DATA is not set" in str(fault("train", recipe))
 
 
 def test_smallworld_is_written_in_all_its_splits(tmp_path):
-    result = run("smallworld", tmp_path / "corpus", "--pairs", 50, "--held-out", 7)
+    result = call("smallworld", tmp_path / "corpus", "--pairs", 50, "--held-out", 7)
     assert result.exit_code == 0, result.output
     lines = {
         path.name: len(path.read_text("utf-8").splitlines())
@@ -121,7 +100,7 @@ def test_smallworld_is_written_in_all_its_splits(tmp_path):
 
 
 def test_smallworld_writes_scenes_in_all_their_splits(tmp_path):
-    result = run("smallworld", tmp_path / "scenes", "--scenes", 3, "--held-out", 2)
+    result = call("smallworld", tmp_path / "scenes", "--scenes", 3, "--held-out", 2)
     assert result.exit_code == 0, result.output
     rows = {
         path.name: len((path / "captions.ko.tsv").read_text("utf-8").splitlines())

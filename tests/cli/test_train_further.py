@@ -4,14 +4,13 @@ import json
 import shutil
 
 import pytest
-from typer.testing import CliRunner
 
 from jumok.bundle.reading import read_bundle
-from jumok.cli.main import app
-from jumok.cli.training.start import model_and_language
+from jumok.cli.training.configs import model_and_language
 from jumok.config import parse_config
 from jumok.errors import BundleError, ConfigError
 from jumok.training.run import train
+from tests.cli.calls import call, fault
 from tests.data.painted import pack, paint
 from tests.training.conftest import Recorder
 from tests.training.starts import earlier, labelled, masked, texts, translation
@@ -22,16 +21,11 @@ FAST = [
 ]
 
 
-def run(*arguments):
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
-
-
 def refused(*arguments):
-    result = run(*arguments)
-    assert result.exit_code != 0
-    assert isinstance(result.exception, ConfigError | BundleError)
-    assert result.exception.exit_code == 2
-    return str(result.exception)
+    error = fault(*arguments)
+    assert isinstance(error, ConfigError | BundleError)
+    assert error.exit_code == 2
+    return str(error)
 
 
 @pytest.fixture
@@ -61,7 +55,7 @@ FROM = ("train", "--from", "runs/old/model")
 
 
 def test_two_files_and_a_model_become_a_better_model(made):
-    result = run(*FROM, *PAIRS, "--name", "medical", "--mix", 0.25, *FAST)
+    result = call(*FROM, *PAIRS, "--name", "medical", "--mix", 0.25, *FAST)
     assert result.exit_code == 0, result.output
     assert "trained further from old (" in result.output
     assert "earlier data: " in result.output
@@ -73,17 +67,17 @@ def test_two_files_and_a_model_become_a_better_model(made):
     recipe = (made / "runs" / "medical" / "recipe.toml").read_text("utf-8")
     assert "mix = 0.25\n" in recipe
     assert "dim = 16\n" in recipe
-    told = run("info", "runs/medical/model")
+    told = call("info", "runs/medical/model")
     assert "trained further" in told.output
     assert f"from {read_bundle(made / 'runs/medical/model').card.started_from}" in told.output
-    again = run("train", "runs/medical/recipe.toml", "--name", "again")
+    again = call("train", "runs/medical/recipe.toml", "--name", "again")
     assert again.exit_code == 0, again.output
     weights = [made / f"runs/{name}/model/model.safetensors" for name in ("medical", "again")]
     assert weights[0].read_bytes() == weights[1].read_bytes()
 
 
 def test_the_result_as_json_has_both_scores_before_and_after(made):
-    result = run(*FROM, *PAIRS, "--name", "medical", "--json", *FAST)
+    result = call(*FROM, *PAIRS, "--name", "medical", "--json", *FAST)
     told = json.loads(result.stdout.splitlines()[-1])
     assert told["started_from"].startswith("old (")
     named = [(gain["data"], gain["score"]) for gain in told["gains"]]
@@ -98,7 +92,7 @@ def test_a_recipe_is_trained_from_a_model(made):
     (made / "new.toml").write_text(
         'name = "new"\n[[data.train]]\nsource = "new.en"\ntarget = "new.ko"\n', "utf-8"
     )
-    result = run(*FROM, "new.toml", *FAST)
+    result = call(*FROM, "new.toml", *FAST)
     assert result.exit_code == 0, result.output
     assert read_bundle(made / "runs/new/model").config.source_language == "en"
 
@@ -112,10 +106,10 @@ def test_a_table_and_a_model_may_both_be_named_by_from(made):
     tmx = f'<?xml version="1.0"?><tmx version="1.4"><header/><body>{units}</body></tmx>'
     (made / "new.tmx").write_text(tmx, "utf-8")
     languages = ("--from", "en", "--to", "ko")
-    result = run(*FROM, "--data", "new.tmx", *languages, "--name", "named", *FAST)
+    result = call(*FROM, "--data", "new.tmx", *languages, "--name", "named", *FAST)
     assert result.exit_code == 0, result.output
     scratch = ("--set", "model.dim=16", "--set", "model.heads=2")
-    plain = run("train", "--data", "new.tmx", *languages, "--name", "scratch", *scratch, *FAST)
+    plain = call("train", "--data", "new.tmx", *languages, "--name", "scratch", *scratch, *FAST)
     assert plain.exit_code == 0, plain.output
     assert not read_bundle(made / "runs/scratch/model").card.started_from
     wrong = ("--from", "de", "--to", "ko")
@@ -135,7 +129,7 @@ def test_a_table_and_a_model_may_both_be_named_by_from(made):
 def test_a_file_is_enough_for_a_model_of_texts(tmp_path, other, family, write, file):
     other(family)
     write(tmp_path / "new", 2)
-    result = run(*FROM, *file, "--name", "new", *FAST)
+    result = call(*FROM, *file, "--name", "new", *FAST)
     assert result.exit_code == 0, result.output
     assert read_bundle(tmp_path / "runs/new/model").card.started_from.startswith("old (")
 
@@ -144,20 +138,20 @@ def test_a_file_is_enough_for_a_model_of_texts(tmp_path, other, family, write, f
 def test_a_folder_of_images_is_enough_for_a_classifier_of_images(tmp_path, other, file):
     other("images")
     pack(paint(tmp_path / "photos", 9))
-    result = run(*FROM, file, *FAST)
+    result = call(*FROM, file, *FAST)
     assert result.exit_code == 0, result.output
     assert read_bundle(tmp_path / "runs/photos/model").config.labels == ("blue", "green", "red")
 
 
 def test_the_same_command_resumes_and_another_model_does_not(made):
     command = (*FROM, *PAIRS, "--name", "medical", *FAST)
-    assert run(*command).exit_code == 0
+    assert call(*command).exit_code == 0
     shutil.copytree("runs/old/model", "second")
     text = refused(*("train", "--from", "second", *PAIRS, "--name", "medical", "--resume"), *FAST)
     assert "the recipe differs from the one that this run was started with" in text
     assert "start.model was" in text
     shutil.rmtree("runs/old")
-    longer = run(*command, "--resume", "--set", "training.steps=6")
+    longer = call(*command, "--resume", "--set", "training.steps=6")
     assert longer.exit_code == 0, longer.output
     assert "continuing after step 3" in longer.output
     assert "new data: BLEU" in longer.output
@@ -221,13 +215,8 @@ def test_what_contradicts_the_model_is_refused_by_name(made, change, fault):
 
 
 def test_what_agrees_with_the_model_or_is_free_is_taken(made):
-    free = [
-        "model.dim=16",
-        "model.dropout=0.4",
-        "tokenizer.kind=bpe",
-        "data.source_language=en-GB",
-    ]
-    result = run(*FROM, *PAIRS, *(word for each in free for word in ("--set", each)), *FAST)
+    free = ["model.dim=16", "model.dropout=0.4", "tokenizer.kind=bpe", "data.source_language=en-GB"]
+    result = call(*FROM, *PAIRS, *(word for each in free for word in ("--set", each)), *FAST)
     assert result.exit_code == 0, result.output
     bundle = read_bundle(made / "runs/new/model").config
     assert (bundle.model["dropout"], bundle.source_language) == (0.4, "en")

@@ -3,15 +3,14 @@
 import json
 import math
 import random
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 import jumok
-from jumok.cli.main import app
 from jumok.errors import ConfigError, DataError
+from tests.cli.calls import call, fault
 
 WORDS = ("cat", "dog", "bird", "sees", "likes", "finds", "a", "the", "one", "big", "red", "but")
 SMALL = [
@@ -31,19 +30,12 @@ def book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return file
 
 
-def run(*arguments: object) -> Any:
-    return CliRunner().invoke(app, ["train", *map(str, arguments)])
-
-
-def refused(*arguments: object) -> BaseException:
-    result = run(*arguments)
-    assert result.exit_code != 0
-    assert result.exception is not None
-    return result.exception
+train = partial(call, "train")
+refused = partial(fault, "train")
 
 
 def test_a_text_becomes_a_model_and_a_recipe(book: Path) -> None:
-    result = run("--text", book, *SMALL)
+    result = train("--text", book, *SMALL)
     assert result.exit_code == 0, result.output
     assert "Made by jumok for" in result.output
     assert "the last 10% of the text is held out" in result.output
@@ -56,8 +48,8 @@ def test_a_text_becomes_a_model_and_a_recipe(book: Path) -> None:
 
 
 def test_the_recipe_that_was_made_can_be_trained_from(book: Path) -> None:
-    run("--text", book, "--name", "one", *SMALL)
-    result = run("runs/one/recipe.toml", "--name", "again")
+    train("--text", book, "--name", "one", *SMALL)
+    result = train("runs/one/recipe.toml", "--name", "again")
     assert result.exit_code == 0, result.output
     one, again = (Path(f"runs/{name}/model/model.safetensors") for name in ("one", "again"))
     assert one.read_bytes() == again.read_bytes()
@@ -66,14 +58,14 @@ def test_the_recipe_that_was_made_can_be_trained_from(book: Path) -> None:
 def test_the_end_of_each_of_two_files_is_held_out(book: Path) -> None:
     other = book.with_name("other.txt")
     other.write_text(book.read_text() * 2)
-    result = run("--text", book, "--text", other, "--name", "two", *SMALL)
+    result = train("--text", book, "--text", other, "--name", "two", *SMALL)
     assert result.exit_code == 0, result.output
     assert "the last 10% of each file is held out" in result.output
     assert "data: 2 documents" in result.output
 
 
 def test_lines_may_be_documents(book: Path) -> None:
-    result = run("--text", book, "--documents", "line", *SMALL)
+    result = train("--text", book, "--documents", "line", *SMALL)
     assert result.exit_code == 0, result.output
     assert "data: 540 documents" in result.output  # nine tenths of 600
 
@@ -86,7 +78,7 @@ def test_training_that_overfits_stops_by_itself(book: Path) -> None:
         *("training.tokens_per_batch=512", "training.schedule.warmup=20"),
     )
     sets = [word for change in changes for word in ("--set", change)]
-    result = run("--text", book, "--name", "over", *sets)
+    result = train("--text", book, "--name", "over", *sets)
     assert result.exit_code == 0, result.output
     log = [json.loads(line) for line in Path("runs/over/log.jsonl").read_text().splitlines()]
     losses = {each["step"]: each["loss"] for each in log if each.get("kind") == "validation"}

@@ -6,10 +6,9 @@ import shlex
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from jumok.cli.main import app
 from jumok.engine.structures import library
+from tests.cli.calls import call, fault
 from tests.systems.test_ordinary_module import transformer
 
 ROOT = Path(__file__).parents[2]
@@ -17,7 +16,7 @@ PAGES = ["translate.md", "translate.ko.md"]
 
 
 def ran(*arguments: str) -> tuple[str, str]:
-    result = CliRunner().invoke(app, list(map(str, arguments)))
+    result = call(*arguments)
     assert result.exit_code == 0, result.output
     return result.stdout, result.stderr
 
@@ -65,7 +64,5 @@ def test_json_says_what_was_forced_and_how_sure(tiny_bundle: Path, text: Path) -
 
 
 def test_contradicting_options_are_refused(tiny_bundle: Path, text: Path) -> None:
-    result = CliRunner().invoke(
-        app, ["translate", str(tiny_bundle), str(text), "--no-keep", "--keep", "a"]
-    )
-    assert "--keep and --no-keep contradict each other" in str(result.exception)
+    error = fault("translate", tiny_bundle, text, "--no-keep", "--keep", "a")
+    assert "--keep and --no-keep contradict each other" in str(error)

@@ -7,23 +7,19 @@ from itertools import cycle, islice
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
 
-from jumok.cli.main import app, run
+from jumok.cli.main import run
 from jumok.data.files.atomic import atomic_file
 from jumok.data.files.images import read_image
 from jumok.decoding import DecodingOptions
 from jumok.errors import ConfigError, DataError, JumokError
 from jumok.systems.device import choose_device
 from smallworld.corpus import distinct, pairs
-
-
-def call(*arguments: str | Path, given: bytes | str = "the cat\n") -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments], input=given)
+from tests.cli.calls import call
 
 
 def said(*arguments: str | Path) -> str:
-    done = call(*arguments)
+    done = call(*arguments, given="the cat\n")
     if isinstance(done.exception, JumokError):
         return str(done.exception)
     assert done.exit_code == 2, done.exception
@@ -99,9 +95,7 @@ def test_a_device_that_is_none_here(device: str, why: str) -> None:
 
 
 @pytest.mark.parametrize("output", [".", "/", "..", "folder"])
-def test_an_output_that_is_no_file(
-    tiny_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, output: str
-) -> None:
+def test_an_output_that_is_no_file(tiny_bundle, tmp_path, monkeypatch, output):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "folder").mkdir()
     assert "the output cannot be written." in said("translate", tiny_bundle, "--output", output)
@@ -158,10 +152,11 @@ def test_a_glossary_may_be_a_pipe_and_a_plugin_may_not(tiny_bundle: Path, tmp_pa
     text.write_text("the cat\n")
     writer = threading.Thread(target=lambda: pipe.write_text("cat\tk\n"))
     writer.start()
-    limit = ("--maximum-length", "3")
-    done = call("translate", tiny_bundle, text, "--glossary", pipe, *limit)
+    out, limit = tmp_path / "out", ("--maximum-length", "3")
+    done = call("translate", tiny_bundle, text, "--glossary", pipe, *limit, "--output", out)
     writer.join()
-    assert (done.exit_code, "k" in done.stdout) == (0, True)
+    assert done.exit_code == 0, done.output
+    assert "k" in out.read_text("utf-8")
     assert f"{pipe} is a pipe: jumok waits for its other end." in done.stderr
     assert "the plugin is a pipe" in said("--plugin", pipe, "translate", tiny_bundle, text)
 
@@ -197,9 +192,7 @@ def test_a_line_without_an_end(tiny_bundle: Path, monkeypatch: pytest.MonkeyPatc
     assert "the line is too long" in said("translate", tiny_bundle, "/dev/zero")
 
 
-def test_what_the_machine_refuses_is_no_traceback(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_the_machine_refuses_is_no_traceback(monkeypatch, capsys):
     def fail(**_: object) -> None:
         raise PermissionError(13, "Permission denied", "/root/x")
 

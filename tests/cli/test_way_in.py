@@ -44,11 +44,7 @@ def test_each_kind_has_its_commands(tmp_path, monkeypatch, write, given, used):
     monkeypatch.chdir(tmp_path)
     write(Path("M"))
     look = f"jumok look M {shlex.quote(given)}" if given.endswith("png") else "jumok look M"
-    assert way_in.commands("M", given) == {
-        "look": look,
-        "use": used,
-        "serve": "jumok serve M",
-    }
+    assert way_in.commands("M", given) == {"look": look, "use": used, "serve": "jumok serve M"}
 
 
 def test_an_encoder_is_looked_at_and_served(tmp_path):

@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
 
 from jumok.cli.late_verbs import attached
-from jumok.cli.main import app
+from tests.cli.calls import call
 
 DOCS = Path(__file__).parents[2] / "docs"
 Install = Callable[[str, str], None]
@@ -39,10 +38,6 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
 
     yield distribution
     attached.cache_clear()
-
-
-def call(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(app, list(map(str, arguments)))
 
 
 @pytest.mark.parametrize("file", ["extending.md", "extending.ko.md"])

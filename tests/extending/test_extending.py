@@ -10,13 +10,12 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file
-from typer.testing import CliRunner
 
 import jumok
-from jumok.cli.main import app
 from jumok.errors import BundleError, ConfigError, TrainingError
 from jumok.planning.products import TextLengths, model_parts
 from jumok.plugins import Plugin, load_plugin
+from tests.cli.calls import call
 from tests.training.conftest import Recorder, write_corpus
 from tests.training.runs import Killed, killed_at
 
@@ -74,6 +73,17 @@ def code(start: str) -> str:
     return found
 
 
+def trained_and_resumed(recipe: Path | str):
+    """A whole run, whose weights are those of one that was killed and resumed."""
+    whole = jumok.train(recipe, "whole", screen=Recorder())
+    with pytest.raises(Killed):
+        jumok.train(recipe, "cut", screen=killed_at(Recorder, 4))
+    cut = jumok.train(recipe, "cut", resume=True, screen=Recorder())
+    first, second = (load_file(run.model / "model.safetensors") for run in (whole, cut))
+    assert all(torch.equal(first[name], second[name]) for name in first)
+    return whole
+
+
 @pytest.fixture(autouse=True)
 def nothing_stays_registered(monkeypatch, tmp_path):
     monkeypatch.setattr("jumok.parts.PARTS", copy.deepcopy(jumok.parts.PARTS))
@@ -97,13 +107,7 @@ def test_a_part_trains_resumes_decodes_and_shows_itself(tmp_path, plugin, start,
     (tmp_path / plugin).write_text(code(start), "utf-8")
     recipe = tmp_path / "tiny.toml"
     recipe.write_text(TINY.format(plugin=plugin, key=key), "utf-8")
-    whole = jumok.train(recipe, "whole", screen=Recorder())
-    with pytest.raises(Killed):
-        jumok.train(recipe, "cut", screen=killed_at(Recorder, 4))
-    cut = jumok.train(recipe, "cut", resume=True, screen=Recorder())
-    first, second = (load_file(run.model / "model.safetensors") for run in (whole, cut))
-    assert all(torch.equal(first[name], second[name]) for name in first)
-
+    whole = trained_and_resumed(recipe)
     model = jumok.load(whole.model, kind=jumok.Translator)
     best = model.translate(["one two three"], beam=3)[0]
     trace = jumok.trace(model, "one two three")
@@ -118,7 +122,7 @@ def test_a_part_trains_resumes_decodes_and_shows_itself(tmp_path, plugin, start,
     assert not list(whole.model.rglob("*.py"))
     Path("book.en").write_text("one two three\n", "utf-8")
     use = ["translate", str(whole.model), "book.en", "--beam", "3"]
-    error = CliRunner().invoke(app, use).exception
+    error = call(*use).exception
     assert isinstance(error, BundleError)
     assert f"this bundle needs the plugin {plugin}, which has not been loaded." in str(error)
     assert f"jumok --plugin PATH/{plugin}" in str(error)
@@ -126,7 +130,7 @@ def test_a_part_trains_resumes_decodes_and_shows_itself(tmp_path, plugin, start,
     for role in ("score", "norm"):
         jumok.parts.PARTS[role].pop("distance", None)
         jumok.parts.PARTS[role].pop("scale", None)
-    done = CliRunner().invoke(app, ["--plugin", plugin, *use])
+    done = call("--plugin", plugin, *use)
     assert done.exit_code == 0, done.output
     assert done.stdout.strip() == best.text
 
@@ -135,12 +139,9 @@ def test_a_model_with_a_plugin_is_trained_further(tmp_path):
     (tmp_path / "my_norm.py").write_text(code("class ScaleNorm"), "utf-8")
     Path("tiny.toml").write_text(TINY.format(plugin="my_norm.py", key='norm_kind = "scale"'))
     model = jumok.train("tiny.toml", screen=Recorder()).model
-    done = CliRunner().invoke(
-        app,
-        [
-            *("train", "--from", str(model), "--source", "rows.en", "--target", "rows.back"),
-            *("--name", "further", "--set", "training.steps=2", "--set", "training.threads=1"),
-        ],
+    done = call(
+        *("train", "--from", str(model), "--source", "rows.en", "--target", "rows.back"),
+        *("--name", "further", "--set", "training.steps=2", "--set", "training.threads=1"),
     )
     assert done.exit_code == 0, done.output
     for run in ("tiny", "further"):
@@ -179,25 +180,14 @@ def test_a_file_format_is_read_everywhere(tmp_path):
         strict=True,
     )
     Path("corpus.fastalign").write_text("".join(f"{a} ||| {b}\n" for a, b in rows), "utf-8")
-    done = CliRunner().invoke(
-        app,
-        [
-            *(
-                "--plugin",
-                "my_format.py",
-                "train",
-                "--data",
-                "corpus.fastalign",
-                "--columns",
-                "0,1",
-            ),
-            *("--name", "mine", "--set", "training.steps=2", "--set", "model.dim=16"),
-            *("--set", "training.threads=1"),
-        ],
+    done = call(
+        *("--plugin", "my_format.py", "train", "--data", "corpus.fastalign", "--columns", "0,1"),
+        *("--name", "mine", "--set", "training.steps=2", "--set", "model.dim=16"),
+        *("--set", "training.threads=1"),
     )
     assert done.exit_code == 0, done.output
     Path("bad.fastalign").write_text("no sides\n", "utf-8")
-    error = CliRunner().invoke(app, ["train", "--data", "bad.fastalign", "--name", "b"]).exception
+    error = call("train", "--data", "bad.fastalign", "--name", "b").exception
     assert "bad.fastalign, line 1: the line has too few sides." in str(error)
 
 
@@ -231,13 +221,9 @@ def test_a_block_of_own_parts_trains_resumes_writes_and_shows_itself(tmp_path):
     )
     sizes = "dim = 32\nlayers = 2\nfeedforward = 24\nmax_length = 32\ndropout = 0.1\n"
     Path("block.toml").write_text(f'name = "block"\n{keys}{sizes}{TRAINED_ON}', "utf-8")
-    whole = jumok.train("block.toml", "whole", screen=Recorder())
-    with pytest.raises(Killed):
-        jumok.train("block.toml", "cut", screen=killed_at(Recorder, 4))
-    cut = jumok.train("block.toml", "cut", resume=True, screen=Recorder())
-    first, second = (load_file(run.model / "model.safetensors") for run in (whole, cut))
-    assert all(torch.equal(first[name], second[name]) for name in first)
-    assert "decoder.blocks.1.after_feedforward.norm.slope" in first
+    whole = trained_and_resumed("block.toml")
+    weights = load_file(whole.model / "model.safetensors")
+    assert "decoder.blocks.1.after_feedforward.norm.slope" in weights
     model = jumok.load(whole.model)
     block = model.modules()[0].decoder.blocks[0]
     assert type(block.feedforward).__name__ == "ReGLU"
@@ -267,12 +253,9 @@ def test_a_plugin_of_the_command_line_is_in_the_recipe_of_the_run_and_in_the_bun
         each for name in ("my_norm", "my_format", "other") for each in ("--plugin", f"{name}.py")
     ]
     sizes = ("training.steps=2", "model.dim=16", "training.threads=1", "model.norm_kind=scale")
-    done = CliRunner().invoke(
-        app,
-        [
-            *(*given, "train", "--data", "corpus.fastalign", "--columns", "0,1", "--name", "mine"),
-            *(word for key in sizes for word in ("--set", key)),
-        ],
+    done = call(
+        *(*given, "train", "--data", "corpus.fastalign", "--columns", "0,1", "--name", "mine"),
+        *(word for key in sizes for word in ("--set", key)),
     )
     assert done.exit_code == 0, done.output
     recipe = jumok.load_config("runs/mine/recipe.toml")

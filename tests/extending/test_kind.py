@@ -6,17 +6,14 @@ from pathlib import Path
 
 import pytest
 import torch
-from safetensors.torch import load_file
-from typer.testing import CliRunner
 
 import jumok
-from jumok.cli.main import app
 from jumok.errors import BundleError, ConfigError, ModelError
 from jumok.kinds import KINDS
 from jumok.places import import_string
-from tests.extending.test_extending import DOCS, code
+from tests.cli.calls import call, fault
+from tests.extending.test_extending import DOCS, code, trained_and_resumed
 from tests.training.conftest import Recorder, write_corpus
-from tests.training.runs import Killed, killed_at
 
 RECIPE = """
 name = "spacing"
@@ -101,27 +98,21 @@ def test_a_kind_from_outside_trains_loads_answers_and_is_evaluated_and_shown(mon
     monkeypatch.setattr("jumok.plugins.LOADED", {})
     use = ["evaluate", str(run.model), "--data", "rows.en", "--columns", "0", "--json"]
     with pytest.raises(BundleError, match=r"needs the plugin spacing\.py"):
-        CliRunner().invoke(app, use, catch_exceptions=False)
+        raise fault(*use)
     KINDS.pop("spacing")
-    done = CliRunner().invoke(app, ["--plugin", "spacing.py", *use])
+    done = call("--plugin", "spacing.py", *use)
     assert done.exit_code == 0, done.output
     (score,) = json.loads(done.stdout)["scores"]
     assert score["name"] == "F1"
     assert score["value"] > 95
     page = ["look", str(run.model), letters, "--save", "seen.html"]
-    done = CliRunner().invoke(app, ["--plugin", "spacing.py", *page])
+    done = call("--plugin", "spacing.py", *page)
     assert done.exit_code == 0, done.output
     assert "spacing" in Path("seen.html").read_text("utf-8")
 
 
 def test_a_kind_from_outside_resumes_with_the_same_bits():
-    file = recipe(6, 3)
-    whole = jumok.train(file, "whole", screen=Recorder())
-    with pytest.raises(Killed):
-        jumok.train(file, "cut", screen=killed_at(Recorder, 4))
-    cut = jumok.train(file, "cut", resume=True, screen=Recorder())
-    first, second = (load_file(run.model / "model.safetensors") for run in (whole, cut))
-    assert all(torch.equal(first[name], second[name]) for name in first)
+    trained_and_resumed(recipe(6, 3))
 
 
 def test_f1_is_that_of_the_definition():

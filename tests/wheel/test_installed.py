@@ -137,9 +137,7 @@ def test_it_translates_where_torch_cannot_be_imported(installed: Path, alone, tm
     assert "there is no torch here" in told.stdout
 
 
-def test_the_compiler_of_ziglang_is_used_where_there_is_no_other(
-    installed: Path, alone, tmp_path: Path
-) -> None:
+def test_the_compiler_of_ziglang_is_used_where_there_is_no_other(installed, alone, tmp_path):
     if not BUILDER.exists():
         pytest.skip("make test installs ziglang")
     find = "import ziglang, pathlib; print(pathlib.Path(ziglang.__file__).parent)"

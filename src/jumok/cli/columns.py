@@ -9,13 +9,13 @@ if TYPE_CHECKING:
     from jumok.data.files.tables import Column
     from jumok.data.pairs.corpus import Corpus
 
-MOST_DIGITS = 9
+COLUMN_DIGITS = 9
 
 
-def column_of(name: str) -> "Column":
+def as_column(name: str) -> "Column":
     """A column by its name, or by its number if `name` consists of digits."""
     name = name.strip()
-    return int(name) if name.isdecimal() and len(name) <= MOST_DIGITS else name
+    return int(name) if name.isdecimal() and len(name) <= COLUMN_DIGITS else name
 
 
 def two_columns(named: str, sides: str, names: str) -> "tuple[Column, Column]":
@@ -35,7 +35,7 @@ def two_columns(named: str, sides: str, names: str) -> "tuple[Column, Column]":
             expected=f"for example --columns 0,1 or --columns {names}",
             got=named,
         )
-    return column_of(columns[0]), column_of(columns[1])
+    return as_column(columns[0]), as_column(columns[1])
 
 
 def named_columns(
@@ -105,4 +105,4 @@ def linked_pairs_of(
             "gold links are named twice: by the third column of --columns and by --gold.",
             do="leave out the third column, or --gold",
         )
-    return pairs_of(source, target, data, columns), column_of(links) if links else None
+    return pairs_of(source, target, data, columns), as_column(links) if links else None

@@ -18,32 +18,32 @@ from jumok.training.preparing.pairs import corpus_of_pairs
 from jumok.training.preparing.texts import corpus_of
 from smallworld.corpus import pairs
 
-MOST = 5
+MOST_EXAMPLES = 5
 """The most examples."""
-READ = 2_000
+LINES_READ = 2_000
 """Lines of a corpus among which examples are looked for."""
 FEWEST_WORDS, MOST_WORDS, PROMPT = 3, 10, 4
 GAP = "[MASK]"
 
 
 def examples_for(model: Bundle | Path) -> list[str]:
-    """A few inputs for a model that reads text; none where nothing is known to fit it.
+    """A few inputs for a model that reads text.
 
-    They come from the validation data of the run's recipe or the held-out part of its training
-    data; without these from the embedded corpus, if it has the model's language.
+    They are from the validation or training data of its run; without these from the embedded
+    corpus, if it has the model's language.
     """
     try:
         bundle = opened(model)
         config = bundle.config
     except JumokError:  # a folder in Hugging Face's format, whose data is not known
         return []
-    own = list(_own(bundle.folder, config.source_language))
-    texts = _chosen(own) or _chosen(own, fewest=1) or _chosen(map(_cut, own), fewest=1)
+    own = list(_run_texts(bundle.folder, config.source_language))
+    texts = _chosen(own) or _chosen(own, fewest=1) or _chosen(map(_first_words, own), fewest=1)
     texts = texts or _chosen(_built_in(config))
     return [_as_input(text, config.task) for text in texts]
 
 
-def _own(model: Path, language: str) -> Iterator[str]:
+def _run_texts(model: Path, language: str) -> Iterator[str]:
     """The texts of the run that the bundle belongs to: runs/NAME/model, or runs/NAME/steps/N."""
     run = run_of(model)
     if run is None:
@@ -51,7 +51,7 @@ def _own(model: Path, language: str) -> Iterator[str]:
     world = run / SMALLWORLD / f"validation.{language}"
     try:
         if world.is_file():
-            yield from _texts(TextCorpus(world))
+            yield from _corpus_texts(TextCorpus(world))
             return
         data = getattr(load_config(run / RECIPE), "data", None)
         for corpus in (*getattr(data, "validation", ()), *getattr(data, "train", ())):
@@ -59,15 +59,15 @@ def _own(model: Path, language: str) -> Iterator[str]:
                 if corpus.prepared is not None:
                     continue  # token ids, and perhaps far away
                 sides = read_pairs(corpus_of_pairs(corpus, skip_damaged=False))
-                yield from (pair.source for pair in islice(sides, READ))
+                yield from (pair.source for pair in islice(sides, LINES_READ))
             elif isinstance(corpus, TextCorpusConfig | LabelledCorpusConfig):
-                yield from _texts(corpus_of(corpus))
+                yield from _corpus_texts(corpus_of(corpus))
     except JumokError:  # the data has been moved, or needs a package that is not installed
         return
 
 
-def _texts(corpus: TextCorpus) -> Iterator[str]:
-    return (example.text for example in islice(read_examples(corpus), READ))
+def _corpus_texts(corpus: TextCorpus) -> Iterator[str]:
+    return (example.text for example in islice(read_examples(corpus), LINES_READ))
 
 
 def _built_in(config: BundleConfig) -> Iterator[str]:
@@ -79,23 +79,22 @@ def _built_in(config: BundleConfig) -> Iterator[str]:
     return (pair.source if english else pair.target for pair in examples)
 
 
-def _cut(text: str) -> str:
+def _first_words(text: str) -> str:
     return " ".join(text.split()[:MOST_WORDS])
 
 
 def _chosen(texts: Iterable[str], fewest: int = FEWEST_WORDS) -> list[str]:
-    """The first distinct texts of a few words."""
     fits = (text.strip() for text in texts if fewest <= len(text.split()) <= MOST_WORDS)
     chosen: dict[str, None] = {}
     for text in fits:
         chosen[text] = None
-        if len(chosen) == MOST:
+        if len(chosen) == MOST_EXAMPLES:
             break
     return list(chosen)
 
 
 def _as_input(text: str, task: str) -> str:
-    """What the model reads: for a language model the beginning, and a gap for a masked one."""
+    """The text as an input: for a language model its beginning; with a gap for a masked one."""
     words = text.split()
     if task == "language-model":
         return " ".join(words[:PROMPT])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from jumok.cli.groups import flat
+from jumok.cli.options import flat
 from jumok.environment import is_named_pipe
 from jumok.errors import ConfigError
 from jumok.places import import_string
@@ -113,7 +113,6 @@ class LateCommands(Mapping[str, object]):
 
     Args:
         verbs: jumok's own commands, which take precedence over those of other packages.
-        made: further commands.
     """
 
     def __init__(self, verbs: Mapping[str, LateVerb], made: Mapping[str, object]) -> None:

@@ -53,7 +53,7 @@ class Verbs(LateGroup):
         "generate": LateVerb("jumok.cli.verbs.generate:generate", USE),
         "fill": LateVerb("jumok.cli.verbs.fill:fill", USE),
         "serve": LateVerb("jumok.cli.verbs.serve:serve", USE),
-        "export": LateVerb("jumok.cli.verbs.ship.export:export", USE),
+        "export": LateVerb("jumok.cli.verbs.export:export", USE),
         "doctor": LateVerb("jumok.cli.verbs.doctor:doctor", USE),
         "quantize": LateVerb("jumok.cli.verbs.quantize:quantize", USE),
         "evaluate": LateVerb("jumok.cli.verbs.evaluate:evaluate", JUDGE),

@@ -1,29 +1,108 @@
-"""Options of several commands."""
+"""Options of several commands, and dataclasses of options as parameters of typer commands."""
 
+import functools
+import inspect
 import os
 import sys
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, is_dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 
 import typer
 
 from jumok import environment
-from jumok.cli.groups import typer_option
 from jumok.decoding.options import DecodingOptions
 from jumok.errors import ConfigError
-from jumok.options import option, options_of
+from jumok.options import OptionField, option, options_of
 
 if TYPE_CHECKING:
     from jumok.systems.catalog import OpenedModel
     from jumok.tracing.catalog import Family
 
-MOST = 10**6
-"""The maximum of counts: a typing error is refused at once, not after hours."""
+LARGEST_COUNT = 10**6
+"""A typing error is refused at once, not after hours."""
 
 OUTPUT, MACHINE = "Output", "Machine"
 
-Model = Annotated[
+
+class Without:
+    """In the annotation of a group: options, or panels of them, that a command does not have."""
+
+    def __init__(self, *names: str) -> None:
+        self.names = frozenset(names)
+
+
+def flat(verb: Callable[..., object]) -> Callable[..., object]:
+    """The command with one parameter for each option of its groups, as typer needs it.
+
+    A group is a parameter `Annotated[Kind, Kind(...), Without(...)]`, with its defaults.
+    """
+    signature = inspect.signature(verb, eval_str=True)
+    groups: dict[str, tuple[Any, list[OptionField]]] = {}
+    parameters: list[inspect.Parameter] = []
+    for name, parameter in signature.parameters.items():
+        group = _group(parameter.annotation)
+        if group is None:
+            parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+            continue
+        groups[name] = default, fields = group
+        parameters += [
+            inspect.Parameter(
+                known.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=getattr(default, known.name),
+                annotation=Annotated[known.kind, typer_option(known)],
+            )
+            for known in fields
+        ]
+
+    @functools.wraps(verb)
+    def command(**given: Any) -> object:
+        made = {}
+        for name, (default, fields) in groups.items():
+            values = {each.name: given.pop(each.name) for each in fields}
+            decoding = isinstance(default, DecodingOptions)
+            made[name] = default.changed(values) if decoding else replace(default, **values)
+        return verb(**{**given, **made})
+
+    command.__dict__["__signature__"] = signature.replace(parameters=parameters)
+    command.__annotations__ = {each.name: each.annotation for each in parameters}
+    return command
+
+
+def _group(annotation: Any) -> tuple[Any, list[OptionField]] | None:
+    """The defaults and the options of a group; None: it is none."""
+    if get_origin(annotation) is not Annotated:
+        return None
+    kind, *known = get_args(annotation)
+    if not isinstance(kind, type) or not is_dataclass(kind):
+        return None
+    default = next(each for each in known if isinstance(each, kind))
+    without = {name for each in known if isinstance(each, Without) for name in each.names}
+    options = options_of(type(default)).values()
+    return default, [each for each in options if not {each.name, each.option.panel} & without]
+
+
+def typer_option(known: OptionField, help: str | None = None) -> Any:
+    """The option as typer has it, perhaps with another help."""
+    option = known.option
+    whole = int in {known.kind, *get_args(known.kind)}
+
+    def limit(value: float | None) -> float | None:
+        return value if value is None or whole else float(value)
+
+    return typer.Option(
+        *(option.names or (f"--{known.name.strip('_').replace('_', '-')}",)),
+        help=help or option.help,
+        min=limit(option.minimum),
+        max=limit(option.maximum),
+        rich_help_panel=option.panel,
+        metavar=option.metavar,
+    )
+
+
+ModelOrEnsemble = Annotated[
     str,
     typer.Argument(
         help="A bundle: the folder that training wrote. Comma-separated bundles form an ensemble."
@@ -37,6 +116,7 @@ Text = Annotated[
     Path | None,
     typer.Argument(help="Text, one sentence per line, also .gz or .zst (default: stdin)."),
 ]
+AsOneObject = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Formats = Literal[
     "auto", "lines", "paragraphs", "markdown", "html", "srt", "vtt", "po", "xliff", "tmx", "docx"
 ]
@@ -99,9 +179,17 @@ class Output:
 class Computer:
     """What computes."""
 
-    batch: int = option(32, "Batch size in examples.", minimum=1, maximum=MOST, panel=MACHINE)
+    batch: int = option(
+        32, "Batch size in examples.", minimum=1, maximum=LARGEST_COUNT, panel=MACHINE
+    )
     device: str = option("auto", "Device: auto, cpu, cuda or cuda:0.", panel=MACHINE)
     threads: int = option(0, "CPU threads; 0 = all cores.", minimum=0, maximum=1024, panel=MACHINE)
+
+    def _open(self, models: "str | OpenedModel", verb: str) -> "OpenedModel":
+        use_threads(self.threads)
+        opened = open_models(models) if isinstance(models, str) else models
+        opened.check_verb(verb)
+        return opened
 
 
 @dataclass(frozen=True)
@@ -115,19 +203,15 @@ class Machine(Computer):
     )
 
     def load(self, models: "str | OpenedModel", verb: str) -> Any:
-        """Loads the model, or the ensemble, for a command.
+        """Loads the model, or the ensemble, for the command `verb`.
 
         Args:
             models: folders, or what `open_models` read of them.
-            verb: the command's name, such as "translate".
 
         Raises:
             BundleError: a bundle cannot be read, or is for another command.
         """
-        use_threads(self.threads)
-        opened = open_models(models) if isinstance(models, str) else models
-        opened.check_verb(verb)
-        return opened.load(self.device, self.precision)
+        return self._open(models, verb).load(self.device, self.precision)
 
     def load_family(self, models: str) -> "Family":
         """Loads what traces the model, or the ensemble."""
@@ -157,9 +241,7 @@ class EngineMachine(Computer):
 
     def load(self, models: str, verb: str) -> Any:
         """As `Machine.load`, on the engine."""
-        use_threads(self.threads)
-        opened = open_models(models)
-        opened.check_verb(verb)
+        opened = self._open(models, verb)
         threads = self.threads or environment.threads() or 0
         return opened.load(self.device, self.precision, self.engine, threads)
 

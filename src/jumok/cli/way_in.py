@@ -49,8 +49,8 @@ def commands(
     """The commands to look inside a bundle ("look"), to use it ("use") and to serve it ("serve").
 
     Args:
-        given: the text, or the path of an image, in the commands; None: dots.
-        program: how jumok is called, quoted for a shell.
+        given: the text, or the path of an image; None: dots.
+        program: quoted for a shell.
     """
     place = shlex.quote(str(model if isinstance(model, Path | str) else model.folder))
     from jumok.systems.catalog import open_model

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 from rich.table import Table
 
-from jumok.cli.machine import say_what_is_missing
-from jumok.cli.screen import console
+from jumok.cli.screen import console, warn_without_compiler
 from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -82,7 +81,7 @@ def lab(
     if not chosen and page is None:
         show_list(LABS, lang)
     if chosen:
-        say_what_is_missing()
+        warn_without_compiler()
     from jumok.systems.device import cores
     from jumok_lectures.workers import LabWorkers
 

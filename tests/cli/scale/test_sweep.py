@@ -10,12 +10,11 @@ import time
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from jumok.cli.main import app
-from jumok.cli.scale.study import SearchSpace, enqueue, open_study, read_keys, run_name
+from jumok.cli.study import SearchSpace, enqueue, open_study, parse_grid, run_name
 from jumok.cli.verbs.scale.sweep import cards_here
 from jumok.errors import ConfigError
+from tests.cli.calls import call
 
 DEADLINE = 120
 RECIPE = """
@@ -54,8 +53,7 @@ def recipe(tmp_path: Path, monkeypatch) -> Path:
 
 
 def sweep(*arguments: object):
-    words = ["sweep", "recipe.toml", *map(str, arguments)]
-    return CliRunner().invoke(app, words)
+    return call("sweep", "recipe.toml", *arguments)
 
 
 def test_a_failed_run_ends_no_other_and_is_repeated_alone(recipe, tmp_path):
@@ -215,7 +213,7 @@ def assert_refused(arguments, expected):
     ],
 )
 def test_commas_inside_of_brackets_and_quotes_divide_nothing(text, values):
-    assert read_keys([f"b={text}", "a=3"]) == {"b": values, "a": ["3"]}
+    assert parse_grid([f"b={text}", "a=3"]) == {"b": values, "a": ["3"]}
 
 
 def test_runs_are_named_by_their_values():
@@ -243,7 +241,7 @@ def test_a_run_gets_the_card_of_its_slot_and_ends_with_the_sweep(recipe, tmp_pat
     code = (
         "import os, sys\n"
         "from pathlib import Path\n"
-        "from jumok.cli.scale import study\n"
+        "from jumok.cli import study\n"
         "card = 'os.environ[\"CUDA_VISIBLE_DEVICES\"]'\n"
         "listen = f'import os; os.read(0, 1); print({card}, \"ended\")'\n"
         "start = study.subprocess.Popen\n"
@@ -253,7 +251,7 @@ def test_a_run_gets_the_card_of_its_slot_and_ends_with_the_sweep(recipe, tmp_pat
         "study.subprocess.Popen = popen\n"
         "folder = Path(sys.argv[1])\n"
         "space = study.SearchSpace(Path('recipe.toml'), (), {'seed': ['1']})\n"
-        "runs = study.Runs(folder, space, 'loss', 1, ['3', '5'])\n"
+        "runs = study.StudyRuns(folder, space, 'loss', 1, ['3', '5'])\n"
         "runs._train('a', {'seed': '1'}, 1, folder / 'a.txt')"
     )
     (tmp_path / "recipes").mkdir()

@@ -1,32 +1,62 @@
-"""`jumok evaluate` for masked models and text classifiers."""
+"""`jumok evaluate` for models of single texts: language models, masked ones, classifiers."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
-from jumok.cli.columns import column_of, two_columns
+from jumok.bundle.card import Score
+from jumok.cli.columns import as_column, two_columns
 from jumok.cli.screen import counted
-from jumok.cli.verbs.evaluate import Evaluation, Judged
+from jumok.cli.verbs.evaluate import Evaluation, Judged, judged_labels
 from jumok.errors import DataError, Location
 
 if TYPE_CHECKING:
     from jumok.data.files.tables import Column
     from jumok.data.texts.corpus import Example
+    from jumok.systems.language_model import LanguageModel
 
 GUESSED_SHARE = 0.15
 
 
-def evaluate_guesses(asked: Evaluation) -> Judged:
-    """Loss and accuracy on masked tokens: always the same 15 %, whole words.
+def evaluate_language_model(asked: Evaluation) -> Judged:
+    """Loss in nats a token, perplexity and bits per byte of a text, and of each document.
 
-    All of them are replaced by [MASK], as in `jumok fill`; training also puts other tokens.
+    Raises:
+        ConfigError: --data is missing.
+        DataError: the file cannot be read, or there is no text in it.
+    """
+    from jumok.data.texts.corpus import TextCorpus, documents
+    from jumok.systems.language_model import together
+
+    file = asked.needs_data()
+    system: LanguageModel = asked.load("generate")
+    corpus = TextCorpus(file, as_column(asked.columns.split(",")[0]))
+    texts = list(documents(corpus, system.documents))
+    scored = system.score(texts, batch_size=asked.machine.batch)
+    whole = joined_scores(scored)
+    half = system.context // 2
+    on = f"{file.name}, {len(whole.tokens):,} tokens, each after all before it or {half} or more"
+    scores = (
+        Score("loss", whole.loss, signature="nats per token, END counted", on=on),
+        Score("perplexity", whole.perplexity, signature="exp(loss)", on=on),
+        Score("bits per byte", whole.bits_per_byte, signature="UTF-8 in NFC", on=on),
+    )
+    outputs = [f"{one.loss:.6f}\t{one.bits_per_byte:.6f}" for one in scored]
+    documents_read = "1 document" if len(texts) == 1 else f"{len(texts):,} documents"
+    return Judged(scores, outputs, documents_read, columns=("loss", "bits_per_byte"))
+
+
+def evaluate_guesses(asked: Evaluation) -> Judged:
+    """Loss and accuracy on masked tokens: always the same 15 %, whole words, all by [MASK].
 
     Raises:
         DataError: the file cannot be read, or holds no text.
     """
     file = asked.needs_data()
-    texts = [example.text for example in read(file, column_of(asked.columns.split(",")[0]), None)]
+    texts = [
+        example.text for example in _read_texts(file, as_column(asked.columns.split(",")[0]), None)
+    ]
     system = asked.load("fill")
     from jumok.data.texts.masking import Masking, word_starts
 
@@ -51,26 +81,17 @@ def evaluate_labels(asked: Evaluation) -> Judged:
     """
     file = asked.needs_data()
     text, label = two_columns(asked.columns, "the text's and the label's", "document,label")
-    examples = read(file, text, label)
+    examples = _read_texts(file, text, label)
     system = asked.load("classify")
     from jumok.data.texts.examples import label_number
 
     truth = [label_number(example, system.labels) for example in examples]
     texts = [example.text for example in examples]
     predicted = system.probabilities(texts, asked.machine.batch).argmax(dim=1).tolist()
-    from jumok.evaluation.classification import ClassifiedExamples, confusion_lines
-
-    labelled = ClassifiedExamples.of(truth, predicted)
-    on = f"{len(texts):,} texts"
-    return Judged(
-        labelled.scores(system.labels, on),
-        [system.labels[number] for number in predicted],
-        on,
-        tuple(confusion_lines(labelled, system.labels)),
-    )
+    return judged_labels(truth, predicted, system.labels, f"{len(texts):,} texts")
 
 
-def read(file: Path, text: "Column", label: "Column | None") -> "list[Example]":
+def _read_texts(file: Path, text: "Column", label: "Column | None") -> "list[Example]":
     """The examples with at least one word; the number of the others is reported on stderr."""
     from jumok.data.texts.corpus import TextCorpus, read_examples
 

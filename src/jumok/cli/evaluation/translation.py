@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jumok.bundle.card import Score
-from jumok.cli.columns import column_of, pairs_of
+from jumok.cli.columns import as_column, pairs_of
 from jumok.cli.screen import counted
 from jumok.cli.verbs.evaluate import Evaluation, Judged
 from jumok.decoding.options import FOR_TRANSLATION
@@ -30,7 +30,7 @@ def evaluate_translation(asked: Evaluation) -> Judged:
     corpus = pairs_of(asked.source, asked.reference, asked.data, asked.columns, "--reference")
     if asked.by is not None and asked.data is None:
         raise ConfigError("--by names a column of --data.", do="give --data, or leave it out")
-    further = () if asked.by is None else (column_of(asked.by),)
+    further = () if asked.by is None else (as_column(asked.by),)
     from jumok.data.pairs.corpus import read_pairs
 
     pairs = list(read_pairs(replace(corpus, further=further)))
@@ -45,7 +45,7 @@ def evaluate_translation(asked: Evaluation) -> Judged:
         keep=False,
     )
     hypotheses = [translation.text for translation in counted(translations)]
-    scores = _scores(asked, hypotheses, pairs, parts, translator.target_language)
+    scores = _score_parts(asked, hypotheses, pairs, parts, translator.target_language)
     note = tokenizer_note(translator.target_language)
     notes = (note,) if note and asked.tokenize is None and asked.metrics == "text" else ()
     return Judged(
@@ -53,7 +53,7 @@ def evaluate_translation(asked: Evaluation) -> Judged:
     )
 
 
-def _scores(
+def _score_parts(
     asked: Evaluation,
     hypotheses: Sequence[str],
     pairs: "Sequence[Pair]",

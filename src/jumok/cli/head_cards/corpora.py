@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from jumok.cli.columns import linked_pairs_of, named_columns
-from jumok.cli.options import DATA, GOLD, GOLD_COLUMNS, IMAGES, MOST
-from jumok.cli.output.streams import read_lines
+from jumok.cli.options import DATA, GOLD, GOLD_COLUMNS, IMAGES, LARGEST_COUNT
+from jumok.cli.output.streams import input_lines
 from jumok.cli.screen import counted
 from jumok.errors import ConfigError
 from jumok.kinds import KINDS
@@ -44,7 +44,7 @@ class CorpusArgs:
         "Use only the first N pairs, texts or images.",
         "--sentences",
         minimum=1,
-        maximum=MOST,
+        maximum=LARGEST_COUNT,
         metavar="N",
     )
     task: str = ""
@@ -139,7 +139,7 @@ class TextsCorpus:
         self.title = self._file.name
 
     def _texts(self) -> Iterator[str]:
-        return islice(read_lines(self._file), self._most)
+        return islice(input_lines(self._file), self._most)
 
     def cards(self, system: "TextSystem", batch: int) -> "list[AnyHeadCard]":
         from jumok.evaluation.heads.texts import text_head_cards_over
@@ -156,38 +156,23 @@ class CaptionsCorpus:
     unit: "Unit" = "pictures"
 
     def __init__(self, given: CorpusArgs) -> None:
-        self._given = given
-        self._table = given.one_file("--data FILE, a table of captions")
-        from jumok.cli.evaluation.captions import caption_columns, images_of
+        from jumok.cli.evaluation.images import images_of
 
+        self._most = given.most
+        self._table = given.one_file("--data FILE, a table of captions")
         self._images = images_of(given.images, self._table, "jumok heads MODEL")
-        self._columns = caption_columns(given.columns or KINDS[given.task].columns)
+        self._columns = given.columns or KINDS[given.task].columns
         self.title = self._table.name
         self._looked_at = 0
 
     def cards(self, system: "Captioner", batch: int) -> "list[AnyHeadCard]":
-        features = system.reads_features
-        from jumok.data.captions.store import FeatureSource
-        from jumok.data.files.images import ImageSource
-
-        files = FeatureSource(self._images) if features else ImageSource(self._images)
-        from jumok.data.captions.corpus import CaptionCorpus, read_captions
-
-        corpus = CaptionCorpus(self._table, self._images, *self._columns)
-        captioned = read_captions(corpus, files, others=True)[: self._given.most]
-        self._looked_at = len(captioned)
-        from jumok.cli.evaluation.captions import BOXES
-
-        boxes = self._table.parent / BOXES
-        gold = None
-        # Boxes are in pixels, and features do not hold the sizes of their images.
-        if boxes.is_file() and not features:
-            from jumok.data.captions.boxes import read_boxes
-            from jumok.evaluation.pointing import Gold
-
-            gold = Gold(read_boxes(boxes, system.language), captioned)
+        from jumok.cli.evaluation.images import gold_boxes, read_captioned
         from jumok.evaluation.heads.pictures import PictureCorpus, caption_head_cards_over
 
+        files, captioned = read_captioned(self._table, self._images, self._columns, system)
+        captioned = captioned[: self._most]
+        self._looked_at = len(captioned)
+        gold = gold_boxes(self._table, captioned, system)
         pictures = PictureCorpus(lambda: counted(captioned), files, gold)
         return caption_head_cards_over(system, pictures, batch)
 
@@ -202,7 +187,7 @@ class LabelsCorpus:
 
     def __init__(self, given: CorpusArgs) -> None:
         given.refuse("images", "columns")
-        from jumok.cli.evaluation.pictures import source_of
+        from jumok.cli.evaluation.images import source_of
 
         self._source = source_of(given.one_file("--data FOLDER or FILE, images with labels"))
         self._most = given.most
@@ -211,7 +196,7 @@ class LabelsCorpus:
 
     def cards(self, system: "ImageClassification", batch: int) -> "list[AnyHeadCard]":
         self._looked_at = 0
-        from jumok.cli.evaluation.pictures import labelled_pictures
+        from jumok.cli.evaluation.images import labelled_pictures
         from jumok.evaluation.heads.pictures import picture_head_cards_over
 
         return picture_head_cards_over(

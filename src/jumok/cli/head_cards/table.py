@@ -8,6 +8,7 @@ from rich.measure import Measurement
 from rich.table import Table
 
 from jumok.cli.output.cells import as_table
+from jumok.cli.screen import plain_table
 
 if TYPE_CHECKING:
     from jumok.inspection.heads.grid_cards import AnyHeadCard
@@ -19,7 +20,7 @@ UNBOUNDED = 1_000
 
 def show_cards(screen: Console, measured: "Mapping[str, Sequence[AnyHeadCard]]") -> None:
     """Prints a row for each head, then why some columns are empty."""
-    table = _table(measured)
+    table = _cards_table(measured)
     unbounded = screen.options.update(max_width=UNBOUNDED)
     screen.width = max(screen.width, Measurement.get(screen, unbounded, table).maximum)
     if len(measured) > 1:
@@ -43,23 +44,22 @@ class ModelCards(TypedDict):
 def write_cells(stream: TextIO, models: Sequence[ModelCards], between: str) -> None:
     """Writes one row a head and one column a measure: numbers in full, lists joined by spaces."""
     rows = [{"model": each["model"], **head} for each in models for head in each["heads"]]
-    plain = [{name: _plain(fact) for name, fact in row.items()} for row in rows]
+    plain = [{name: _cell_text(fact) for name, fact in row.items()} for row in rows]
     stream.write(as_table(plain, between))
 
 
-def _plain(fact: object) -> object:
+def _cell_text(fact: object) -> object:
     """A value as the text of one cell; the rows of a nested table are joined."""
     if isinstance(fact, list | tuple):
-        return " ".join(str(_plain(each)) for each in fact)
+        return " ".join(str(_cell_text(each)) for each in fact)
     if isinstance(fact, dict):
-        return "; ".join(f"{name}: {_plain(each)}" for name, each in fact.items())
+        return "; ".join(f"{name}: {_cell_text(each)}" for name, each in fact.items())
     return "" if fact is None else fact
 
 
-def _table(measured: "Mapping[str, Sequence[AnyHeadCard]]") -> Table:
-    """The heads of several models side by side, numbered in their order."""
+def _cards_table(measured: "Mapping[str, Sequence[AnyHeadCard]]") -> Table:
     first, *others = measured.values()
-    columns = {name: cell for name, cell in COLUMNS.items() if any(map(cell, first))}
+    columns = {name: cell for name, cell in CARD_COLUMNS.items() if any(map(cell, first))}
     table = Table(box=None, padding=(0, 1, 0, 0))
     for name in (*(["model"] if others else []), *columns):
         left = name in ("part", "head", "role")
@@ -127,7 +127,7 @@ def _of_cells(name: str, shown: str, times: int = 1) -> "Callable[[AnyHeadCard],
     return cell
 
 
-COLUMNS: "dict[str, Callable[[AnyHeadCard], str]]" = {
+CARD_COLUMNS: "dict[str, Callable[[AnyHeadCard], str]]" = {
     "part": lambda card: card.part,
     "head": lambda card: f"{card.layer + 1}.{card.head + 1}",
     "entropy": lambda card: f"{card.entropy:.3f}",
@@ -146,14 +146,7 @@ COLUMNS: "dict[str, Callable[[AnyHeadCard], str]]" = {
 def show_curves(screen: Console, curves: "Mapping[str, Sequence[PrunedPoint]]", score: str) -> None:
     """Prints the score with a growing share of heads pruned."""
     screen.print(f"\n{score}, with the least important heads pruned:")
-    screen.print(_curve_table(curves))
-
-
-def _curve_table(curves: "Mapping[str, Sequence[PrunedPoint]]") -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    table.add_column("pruned", justify="right")
-    for part in curves:
-        table.add_column(part, justify="right", no_wrap=True)
+    table = plain_table("pruned", *curves)
     for row in zip(*curves.values(), strict=True):
         table.add_row(f"{row[0].percent} %", *(f"{point.score:.2f}" for point in row))
-    return table
+    screen.print(table)

@@ -1,8 +1,4 @@
-"""Input lines in batches, as large as possible without making the writer wait.
-
-From a pipe, a batch ends where the writer pauses: a program that writes a line and waits for
-its answer would wait for ever if standard input were read ahead.
-"""
+"""Input lines in batches; from a pipe, a batch ends where the writer pauses."""
 
 import os
 import queue
@@ -17,10 +13,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from jumok.cli.output.streams import LONGEST_LINE, STANDARD, decoded, is_typed, read_lines
+from jumok.cli.output.streams import LONGEST_LINE, STANDARD, decoded, input_lines, is_typed
 from jumok.data.files.formats import HEAD, check_text
 
-Line = TypeVar("Line")
+AnyLine = TypeVar("AnyLine")
 
 PAUSE = 0.05  # seconds without a further line, after which the writer waits for an answer
 BLOCK, BLOCKS = 1 << 16, 64  # bytes that are read at once; the maximum of blocks that wait
@@ -28,17 +24,17 @@ MOST_PARTS = LONGEST_LINE // BLOCK  # a line of fewer blocks is never too long
 
 
 @dataclass(frozen=True)
-class Lines(Generic[Line]):
-    """Lines, plain or numbered, and whether the next can be read without waiting for its writer.
+class ArrivingLines(Generic[AnyLine]):
+    """Lines, plain or numbered.
 
     Attributes:
-        is_ready: also true at the end.
+        is_ready: whether the next line, or the end, can be read without waiting for its writer.
     """
 
-    lines: Iterator[Line]
+    lines: Iterator[AnyLine]
     is_ready: Callable[[], bool]
 
-    def chunks(self, size: int) -> Iterator[list[Line]]:
+    def chunks(self, size: int) -> Iterator[list[AnyLine]]:
         """Lists of up to `size` lines, which end early where the next line is not ready."""
         while chunk := list(islice(self.lines, 1)):
             while len(chunk) < size and self.is_ready():
@@ -51,25 +47,25 @@ class Lines(Generic[Line]):
 
 def arriving(
     file: Path | None, *, alone: bool = False, whole: bool = False, plain: bool = True
-) -> Lines[str]:
+) -> ArrivingLines[str]:
     """The lines of a file or of standard input.
 
     Args:
-        plain: refuse markup, as `read_lines` does.
         alone: every line is a batch of its own, as for a user who types.
-        whole: no batch ends early at a pause; for answers that depend on the batch (samples do).
+        whole: no batch ends at a pause, since the answers depend on the batch (samples do).
+        plain: refuse markup, as `input_lines` does.
     """
     if alone or is_typed(file):
-        return Lines(read_lines(file, plain=plain), lambda: False)
-    if whole or file not in (None, STANDARD) or not is_pipe():
-        return Lines(read_lines(file, plain=plain), lambda: True)
+        return ArrivingLines(input_lines(file, plain=plain), lambda: False)
+    if whole or file not in (None, STANDARD) or not _is_pipe():
+        return ArrivingLines(input_lines(file, plain=plain), lambda: True)
     source = Arriving(sys.stdin.fileno())
     name = Path("standard input")
-    lines = decoded(_checked(source, name, plain), name)
-    return Lines(lines, lambda: source.is_ready(PAUSE))
+    lines = decoded(_checked_text(source, name, plain), name)
+    return ArrivingLines(lines, lambda: source.is_ready(PAUSE))
 
 
-def _checked(source: "Arriving", name: Path, plain: bool) -> Iterator[bytes]:
+def _checked_text(source: "Arriving", name: Path, plain: bool) -> Iterator[bytes]:
     """The lines; input that is not text is refused when the first line arrives."""
     for number, line in enumerate(source):
         if number == 0:
@@ -77,7 +73,7 @@ def _checked(source: "Arriving", name: Path, plain: bool) -> Iterator[bytes]:
         yield line
 
 
-def is_pipe() -> bool:
+def _is_pipe() -> bool:
     """Whether standard input comes from another process, which may wait for answers."""
     try:
         mode = os.fstat(sys.stdin.fileno()).st_mode
@@ -87,10 +83,7 @@ def is_pipe() -> bool:
 
 
 class Arriving(Iterator[bytes]):
-    """The lines of a pipe, with their line breaks, read by a thread.
-
-    A thread, because Windows cannot report whether a pipe has something to read. It reads the
-    descriptor: waiting inside Python's buffer holds a lock that the interpreter needs at its end.
+    """The lines of a pipe, with their line breaks.
 
     Attributes:
         head: the first bytes that arrived.
@@ -103,6 +96,8 @@ class Arriving(Iterator[bytes]):
         self.head = b""
         self._fault: OSError | None = None
         self._ended = False
+        # A thread, because Windows cannot report whether a pipe has something to read. It reads the
+        # descriptor: waiting in Python's buffer holds a lock that the interpreter needs at its end.
         threading.Thread(target=self._read, args=(descriptor,), daemon=True).start()
 
     def __next__(self) -> bytes:
@@ -112,11 +107,6 @@ class Arriving(Iterator[bytes]):
         if self._fault is not None:
             raise self._fault
         raise StopIteration
-
-    def readline(self, limit: int = -1) -> bytes:
-        """The next line; b"" at the end. `limit`, part of the file interface, is ignored."""
-        del limit
-        return next(self, b"")
 
     def is_ready(self, seconds: float) -> bool:
         """Whether a line, or the end, arrives within this many seconds."""

@@ -9,7 +9,7 @@ from typing import Literal
 from jumok.data.files.formats import COMPRESSED, kind_of_name
 from jumok.errors import ConfigError
 
-Form = Literal["csv", "json", "plain"]
+OutputForm = Literal["csv", "json", "plain"]
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 """The separator of cells, by the suffix of the file."""
@@ -22,7 +22,7 @@ OTHERS = (".npy", ".npz", ".xls", ".ods", ".pkl", ".svg", ".png", ".toml", ".bz2
 """Formats that are not plain lines, besides those of documents and tables."""
 
 
-def form_of(output: Path | None, as_json: bool, writes: Sequence[str] = COLUMNS) -> Form:
+def form_of(output: Path | None, as_json: bool, writes: Sequence[str] = COLUMNS) -> OutputForm:
     """CSV for a file named .csv, JSON with --json, or plain lines.
 
     Args:
@@ -59,7 +59,6 @@ def form_of(output: Path | None, as_json: bool, writes: Sequence[str] = COLUMNS)
 
 
 def _is_format(output: Path, suffix: str) -> bool:
-    """Whether the name is that of a format, and not of plain lines."""
     return suffix in (*COMPRESSED, *OTHERS, *JSON) or kind_of_name(output) is not None
 
 

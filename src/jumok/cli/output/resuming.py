@@ -1,8 +1,4 @@
-"""Output that is written in steps and can be resumed after an interruption.
-
-FILE.part holds the finished lines, FILE.part.json the command and their number. At the end,
-FILE.part is renamed to FILE.
-"""
+"""Output that can be resumed: FILE.part has the finished lines, FILE.part.json their number."""
 
 import hashlib
 import json
@@ -22,7 +18,7 @@ from jumok.cli.output.streams import STANDARD, open_output
 from jumok.data.files.atomic import atomic_file, behind_links, is_direct, put_in_place
 from jumok.errors import ConfigError, DataError, Location
 
-FORMAT = 1
+RECORD_FORMAT = 1
 
 
 @dataclass(frozen=True)
@@ -30,9 +26,9 @@ class Done:
     """The progress of an output.
 
     Attributes:
-        command: what the output depends on: models, options, version.
-        lines: the number of finished lines of the input.
-        digest: SHA-256 of those lines.
+        command: what it depends on: models, options, version.
+        lines: finished lines of the input.
+        digest: SHA-256 of them.
         bytes: the length of their output.
     """
 
@@ -100,7 +96,6 @@ def open_steps(file: Path | None, command: Mapping[str, str], resume: bool) -> I
 
     Args:
         command: what the output depends on besides its input.
-        resume: continue where an interrupted command stopped.
 
     Raises:
         ConfigError: nothing to resume, or of another command; or something, without `resume`.
@@ -136,9 +131,9 @@ def open_steps(file: Path | None, command: Mapping[str, str], resume: bool) -> I
             if isinstance(error, OSError):
                 raise _cannot_write(file, error) from error
             raise
-        if has_locks():  # while it is locked; Windows has no locks, and cannot rename an open file
+        if _has_locks():  # while it is locked; Windows has no locks, and cannot rename an open file
             _finish(part, file)
-    if not has_locks():
+    if not _has_locks():
         _finish(part, file)
 
 
@@ -224,7 +219,7 @@ def _begin_anew(part: Path | None) -> str:
 def _read_record(part: Path) -> Done | None:
     try:
         facts = json.loads(record_of(part).read_text("utf-8"))
-        if facts.pop("format") != FORMAT:
+        if facts.pop("format") != RECORD_FORMAT:
             return None
         done = Done(**facts)
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
@@ -235,21 +230,19 @@ def _read_record(part: Path) -> Done | None:
 
 def _write_record(part: Path, done: Done) -> None:
     with atomic_file(record_of(part)) as partial:
-        text = json.dumps({"format": FORMAT, **asdict(done)}, ensure_ascii=False, indent=1)
+        text = json.dumps({"format": RECORD_FORMAT, **asdict(done)}, ensure_ascii=False, indent=1)
         partial.write_text(text, encoding="utf-8")
 
 
-def has_locks() -> bool:
-    """Whether this system can lock a file for one process, as Unix can."""
+def _has_locks() -> bool:
     return find_spec("fcntl") is not None
 
 
 def _lock(stream: IO[str], part: Path) -> None:
-    """Locks the file for this process, if the system has locks."""
     busy = ConfigError(
         "another process is writing this output.", place=Location(part), do="name another file"
     )
-    if not has_locks():
+    if not _has_locks():
         return
     try:
         import fcntl

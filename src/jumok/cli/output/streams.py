@@ -1,4 +1,4 @@
-"""Lines of a file or standard input, and text to a file or standard output."""
+"""Files and standard streams as inputs and outputs."""
 
 import os
 import sys
@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, TextIO
+
+import typer
 
 from jumok.data.files.atomic import atomic_file
 from jumok.data.files.formats import check_text
@@ -17,11 +19,10 @@ STANDARD = Path("-")
 LONGEST_LINE = 1 << 28
 
 
-def read_lines(file: Path | None, *, plain: bool = True) -> Iterator[str]:
+def input_lines(file: Path | None, *, plain: bool = True) -> Iterator[str]:
     """The lines of a text file (also .gz and .zst) or of standard input, as they arrive.
 
-    A line ends at \n or \r\n; a byte order mark is dropped. All other characters are kept, since
-    translators can read them: a NUL or a lone CR is no reason to refuse a book.
+    A line ends at LF or CR LF; a byte order mark is dropped. All other characters are kept.
 
     Args:
         plain: refuse markup (TMX, PO, HTML, subtitles, tables), besides files that are not text.
@@ -40,12 +41,12 @@ def read_lines(file: Path | None, *, plain: bool = True) -> Iterator[str]:
 
 
 def _lines_of(stream: BinaryIO) -> Iterator[bytes]:
-    """The lines of the stream; a line that is too long is cut, so that it can be refused."""
+    """The lines; one that is too long is cut, so that it can be refused."""
     return iter(lambda: stream.readline(LONGEST_LINE + 1), b"")
 
 
 def decoded(lines: Iterable[bytes], name: Path) -> Iterator[str]:
-    """Decodes lines of bytes as `read_lines` does; errors name the source `name`."""
+    """Decodes lines of bytes as `input_lines` does; errors name the source `name`."""
     offset = 0
     for number, line in enumerate(lines, start=1):
         if len(line) > LONGEST_LINE:
@@ -67,6 +68,42 @@ def decoded(lines: Iterable[bytes], name: Path) -> Iterator[str]:
         text = text.removesuffix("\n").removesuffix("\r")
         yield text.removeprefix("\ufeff") if number == 1 else text
         offset += len(line)
+
+
+def image_files(items: Iterable[str | Path]) -> Iterator[Path]:
+    """The files in the given order, and the images below each folder.
+
+    A folder's other files are counted on stderr; hidden ones are ignored.
+
+    Raises:
+        DataError: a folder holds no image.
+    """
+    from jumok.data.files.images import IMAGE_SUFFIXES
+
+    for item in map(Path, items):
+        if not item.is_dir():
+            yield item
+            continue
+        inside = sorted(path for path in item.rglob("*") if _is_plain(path, item))
+        images = [path for path in inside if path.name.lower().endswith(IMAGE_SUFFIXES)]
+        if not images:
+            raise DataError(
+                "there is no image in this folder.",
+                expected=f"files that end in {', '.join(IMAGE_SUFFIXES)}",
+                got=f"{len(inside):,} other files",
+                place=Location(item),
+            )
+        if others := len(inside) - len(images):
+            one = "1 file that is not an image"
+            files = one if others == 1 else f"{others:,} files that are not images"
+            typer.echo(f"{item}: skipped {files}", err=True)
+        yield from images
+
+
+def _is_plain(path: Path, folder: Path) -> bool:
+    return path.is_file() and not any(
+        part.startswith(".") for part in path.relative_to(folder).parts
+    )
 
 
 def is_typed(file: Path | None) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -21,18 +21,7 @@ from jumok.errors import ConfigError
 if TYPE_CHECKING:
     from jumok.training.ranks import Ranks
 
-Processes = Annotated[
-    int,
-    typer.Option(
-        min=1,
-        max=256,
-        help="Train in this many processes on this machine (1, 2, 4, ...). The bits are those of "
-        "one process if a step has as many micro-batches. For several machines start jumok train "
-        "by torchrun.",
-    ),
-]
-
-PATIENCE = 60.0
+STEP_PATIENCE = 60.0
 """Seconds in which a process whose starter is gone ends its step and saves a checkpoint."""
 
 GRACE = 10.0
@@ -124,16 +113,12 @@ def in_processes(count: int, arguments: Sequence[str], variables: Mapping[str, s
 
 
 def _end_with_the_starter() -> None:
-    """Ends this process when its starter is gone, even by SIGKILL.
-
-    The operating system then closes the pipe that is this process's input. A run saves a
-    checkpoint at SIGTERM.
-    """
+    """Ends this process when its starter is gone, even by SIGKILL."""
     with suppress(OSError):
         while os.read(0, 1):
             pass
     os.kill(os.getpid(), signal.SIGTERM)
-    time.sleep(PATIENCE)
+    time.sleep(STEP_PATIENCE)
     os._exit(128 + signal.SIGTERM)
 
 

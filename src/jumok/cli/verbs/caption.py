@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from jumok.cli.folders import pictures_in
-from jumok.cli.groups import Without
-from jumok.cli.options import OUTPUT, EngineMachine, OneModel, Output
-from jumok.cli.output.cells import as_csv, form_of
-from jumok.cli.output.streams import check_output, open_output
+from jumok.cli.options import OUTPUT, EngineMachine, OneModel, Output, Without
+from jumok.cli.output.cells import OutputForm, as_csv, form_of
+from jumok.cli.output.streams import check_output, image_files, open_output
 from jumok.cli.screen import counted
 from jumok.decoding.options import FOR_CAPTIONS, DecodingOptions
 from jumok.errors import ConfigError, DataError
@@ -61,13 +59,13 @@ def caption(
 
       jumok caption MODEL photo.jpg --nbest 5 --scores
     """
-    output, as_json, scores = written.output, written.as_json, written.scores
-    if written.looks and not as_json:
+    output, scores = written.output, written.scores
+    if written.looks and not written.as_json:
         raise ConfigError("--looks needs --json.", do="add --json, or leave out --looks")
-    form = form_of(output, as_json)
+    form = form_of(output, written.as_json)
     check_output(output, *images)
     captioner: Captioner = machine.load(model, "caption")
-    images = list(pictures_in(images))
+    images = list(image_files(images))
     captions = captioner.caption_files(
         images, decoding, looks=written.looks, batch_size=machine.batch
     )
@@ -79,31 +77,22 @@ def caption(
             if isinstance(one, DataError):
                 failed = True
                 typer.echo(f"error: {one}", err=True)
-            if form == "csv":
-                stream.write(as_csv(*_rows(file, one, scores)))
-            else:
-                stream.writelines(_objects(file, one) if as_json else _lines(file, one, scores))
+            stream.writelines(_caption_lines(file, one, form, scores))
     if failed:
         raise typer.Exit(DataError.exit_code)
 
 
-def _lines(file: Path, one: "Caption | DataError", scores: bool) -> Iterator[str]:
-    if isinstance(one, DataError):
-        yield f"{file}\t\n"
-        return
-    for each in (one, *one.alternatives):
-        yield f"{file}\t{each.text}" + (f"\t{each.score:.4f}" if scores else "") + "\n"
-
-
-def _rows(file: Path, one: "Caption | DataError", scores: bool) -> Iterator[list[object]]:
-    """The cells of each caption; those of an unreadable image are empty."""
-    candidates = [] if isinstance(one, DataError) else [one, *one.alternatives]
-    for each in candidates:
-        yield [file, each.text, *([each.score] if scores else [])]
-    if not candidates:
-        yield [file, "", *([None] if scores else [])]
-
-
-def _objects(file: Path, one: "Caption | DataError") -> Iterator[str]:
-    facts = {"error": str(one)} if isinstance(one, DataError) else one.facts()
-    yield json.dumps({"file": str(file)} | facts, ensure_ascii=False) + "\n"
+def _caption_lines(
+    file: Path, one: "Caption | DataError", form: OutputForm, scores: bool
+) -> Iterator[str]:
+    if form == "json":
+        facts = {"error": str(one)} if isinstance(one, DataError) else one.facts()
+        yield json.dumps({"file": str(file)} | facts, ensure_ascii=False) + "\n"
+    elif isinstance(one, DataError):
+        yield as_csv((file, "", *([None] if scores else []))) if form == "csv" else f"{file}\t\n"
+    else:
+        for each in (one, *one.alternatives):
+            if form == "csv":
+                yield as_csv((file, each.text, *([each.score] if scores else [])))
+            else:
+                yield f"{file}\t{each.text}" + (f"\t{each.score:.4f}" if scores else "") + "\n"

@@ -2,24 +2,22 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from jumok.cli.folders import pictures_in
-from jumok.cli.options import MOST, Machine, Model, Output, open_models
+from jumok.cli.options import LARGEST_COUNT, Machine, ModelOrEnsemble, Output, open_models
 from jumok.cli.output.arriving import arriving
-from jumok.cli.output.cells import as_csv, form_of
-from jumok.cli.output.streams import check_output, open_output
+from jumok.cli.output.cells import OutputForm, as_csv, form_of
+from jumok.cli.output.streams import check_output, image_files, open_output
 from jumok.cli.screen import counted
 from jumok.errors import DataError, JumokError
 
 if TYPE_CHECKING:
     from jumok.data.pictures.corpus import Fitted
-    from jumok.systems.base import System
     from jumok.systems.image_classifier import ImageClassification
     from jumok.systems.text_classifier import TextClassification
 
@@ -30,8 +28,7 @@ class Prediction:
 
     Attributes:
         item: the text, or the image's file, as it was given.
-        probabilities: of every label, the most probable first; empty if the item is unreadable.
-        error: why it is.
+        probabilities: of every label, the most probable first; empty with an error.
     """
 
     item: str
@@ -39,20 +36,20 @@ class Prediction:
     error: JumokError | None = None
 
 
-Classify: TypeAlias = "Callable[[System, Iterable[Sequence[str]], int], Iterator[Prediction]]"
-
 Items = Annotated[
     list[str] | None,
     typer.Argument(help="Image files and folders, or texts (default: stdin, one item per line)."),
 ]
 Top = Annotated[
     int,
-    typer.Option(min=1, max=MOST, help="Labels to print for each item, best first.", metavar="N"),
+    typer.Option(
+        min=1, max=LARGEST_COUNT, help="Labels to print for each item, best first.", metavar="N"
+    ),
 ]
 
 
 def classify(
-    model: Model,
+    model: ModelOrEnsemble,
     items: Items = None,
     top: Top = 1,
     *,
@@ -74,19 +71,19 @@ def classify(
     opened = open_models(model)
     system = machine.load(opened, "classify")
     lists = [items] if items else arriving(None).chunks(machine.batch)
-    function: Classify = opened.kind.entry("classify")
-    answers = function(system, lists, machine.batch)
+    predict = opened.kind.entry("classify")  # predict_texts, or the like
+    answers: Iterator[Prediction] = predict(system, lists, machine.batch)
     unread = total = 0
-    write = WRITERS[form]
+    top = min(top, len(system.labels))
     with open_output(output) as stream:
         if form == "csv":
-            stream.write(csv_header(min(top, len(system.labels))))
+            stream.write(_csv_header(top))
         for answer in counted(answers):
             total += 1
             if answer.error is not None:
                 unread += 1
                 sys.stderr.write(f"error: {answer.error}\n")
-            stream.write(write(answer, min(top, len(system.labels))))
+            stream.write(_prediction_line(answer, form, top))
             if not items:  # the writer of the line may wait for its answer
                 stream.flush()
     if unread:
@@ -96,65 +93,49 @@ def classify(
         )
 
 
-def to_columns(answer: Prediction, top: int) -> str:
-    """The item and the `top` most probable labels with their probabilities, tab-separated."""
-    ranked = [f"{label}\t{value:.4f}" for label, value in answer.probabilities.items()][:top]
-    return "\t".join([answer.item, *(ranked or ["\t"])]) + "\n"
-
-
-def csv_header(top: int) -> str:
-    """item, label, probability, label 2, probability 2, ..."""
-    numbers = [""] + [f" {place}" for place in range(2, top + 1)]
-    names = [name for number in numbers for name in (f"label{number}", f"probability{number}")]
-    return as_csv(["item", *names])
-
-
-def to_csv(answer: Prediction, top: int) -> str:
-    """The item and its `top` most probable labels with probabilities; empty if unread."""
-    ranked: list[object] = [
-        cell for pair in list(answer.probabilities.items())[:top] for cell in pair
-    ]
-    return as_csv([answer.item, *(ranked or [None] * (2 * top))])
-
-
-def to_json(answer: Prediction, top: int) -> str:
-    """The prediction as one JSON object, on one line."""
-    ranked = dict(list(answer.probabilities.items())[:top])
-    facts: dict[str, object] = {"item": answer.item, "label": next(iter(ranked), None)}
-    facts["probabilities"] = ranked
+def _prediction_line(answer: Prediction, form: OutputForm, top: int) -> str:
+    ranked = list(answer.probabilities.items())[:top]
+    if form == "csv":
+        cells: list[object] = [cell for pair in ranked for cell in pair]
+        return as_csv([answer.item, *(cells or [None] * (2 * top))])
+    if form == "plain":
+        columns = [f"{label}\t{value:.4f}" for label, value in ranked] or ["\t"]
+        return "\t".join([answer.item, *columns]) + "\n"
+    facts: dict[str, object] = {"item": answer.item, "label": ranked[0][0] if ranked else None}
+    facts["probabilities"] = dict(ranked)
     if answer.error is not None:
         facts["error"] = str(answer.error)
     return json.dumps(facts, ensure_ascii=False) + "\n"
 
 
-WRITERS: dict[str, Callable[[Prediction, int], str]] = {
-    "csv": to_csv,
-    "json": to_json,
-    "plain": to_columns,
-}
-"""By form of the output, a line for a prediction: (prediction, number of labels) -> line."""
+def _csv_header(top: int) -> str:
+    """item, label, probability, label 2, probability 2, ..."""
+    numbers = ["", *(f" {place}" for place in range(2, top + 1))]
+    names = [f"{name}{number}" for number in numbers for name in ("label", "probability")]
+    return as_csv(["item", *names])
 
 
-def classify_pictures(
+def predict_images(
     system: "ImageClassification", lists: Iterable[Sequence[str]], batch: int
 ) -> Iterator[Prediction]:
     """Predictions for image files and folders; an unreadable image gets its error."""
-    waiting: list[tuple[str, Fitted | DataError]] = []  # the fitted image, or its error
-
     import numpy as np
+
+    waiting: list[tuple[str, Fitted | DataError]] = []  # the fitted image, or its error
 
     def flush() -> Iterator[Prediction]:
         good = [fitted for _, fitted in waiting if not isinstance(fitted, JumokError)]
         predictions = iter(system.classify_fitted(np.stack(good)) if good else ())
         for item, fitted in waiting:
-            if isinstance(fitted, JumokError):
-                yield Prediction(item, error=fitted)
-            else:
-                yield Prediction(item, next(predictions).probabilities)
+            yield (
+                Prediction(item, error=fitted)
+                if isinstance(fitted, JumokError)
+                else Prediction(item, next(predictions).probabilities)
+            )
         waiting.clear()
 
     for items in lists:
-        for file in pictures_in(items):
+        for file in image_files(items):
             try:
                 waiting.append((str(file), system.fit(file)))
             except DataError as error:
@@ -164,27 +145,24 @@ def classify_pictures(
         yield from flush()
 
 
-def classify_texts(
+def predict_texts(
     system: "TextClassification", lists: Iterable[Sequence[str]], batch: int
 ) -> Iterator[Prediction]:
     """Predictions for texts; one without a word gets its error."""
     done = 0
     for items in lists:
-        chunk = list(enumerate(items, start=done + 1))
-        done += len(chunk)
-        errors = {number: probe(system, text, number) for number, text in chunk}
-        good = [text for number, text in chunk if errors[number] is None]
+        errors = [
+            _fault_of(system, text, number) for number, text in enumerate(items, start=done + 1)
+        ]
+        done += len(errors)
+        good = [text for text, error in zip(items, errors, strict=True) if error is None]
         labels = iter(system.classify(good, batch) if good else ())
-        for number, text in chunk:
-            error = errors[number]
-            yield (
-                Prediction(text, error=error)
-                if error
-                else Prediction(text, next(labels).probabilities)
-            )
+        for text, error in zip(items, errors, strict=True):
+            known = {} if error else next(labels).probabilities
+            yield Prediction(text, known, error)
 
 
-def probe(system: "TextClassification", text: str, number: int) -> DataError | None:
+def _fault_of(system: "TextClassification", text: str, number: int) -> DataError | None:
     """Why this text cannot be classified; None: it can."""
     try:
         system.check(text, number)

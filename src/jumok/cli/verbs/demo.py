@@ -12,10 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from jumok.cli import browser
-from jumok.cli.machine import say_what_is_missing
-from jumok.cli.screen import console
-from jumok.cli.verbs.ship import export
+from jumok.cli.screen import console, has_browser, heatmap, open_page, warn_without_compiler
+from jumok.cli.verbs import export
 from jumok.errors import ConfigError, Location
 
 if TYPE_CHECKING:
@@ -28,16 +26,19 @@ REPORT = "report.html"
 """The interactive page of one translation, with the run's curves."""
 TRANSLATOR = "translator.html"
 """The page that translates by itself, next to the report."""
-RECIPE = "smallworld-en-ko"
+DEMO_RECIPE = "smallworld-en-ko"
 SENTENCES, LISTED = 300, 12
 
-Folder = Annotated[Path, typer.Option(help="Output folder.")]
-Minutes = Annotated[float, typer.Option(min=0.05, max=10_000, help="Minutes of training.")]
 
-Open = Annotated[bool, typer.Option("--open", help="Open the interactive page at the end.")]
-
-
-def demo(folder: Folder = Path("demo"), minutes: Minutes = 3.0, open_: Open = False) -> None:
+def demo(
+    folder: Annotated[Path, typer.Option(help="Output folder.")] = Path("demo"),
+    minutes: Annotated[
+        float, typer.Option(min=0.05, max=10_000, help="Minutes of training.")
+    ] = 3.0,
+    open_: Annotated[
+        bool, typer.Option("--open", help="Open the interactive page at the end.")
+    ] = False,
+) -> None:
     """Train a small English-Korean Transformer from scratch and inspect it.
 
     Writes the built-in corpus, trains a model, translates unseen sentences,
@@ -53,10 +54,10 @@ def demo(folder: Folder = Path("demo"), minutes: Minutes = 3.0, open_: Open = Fa
     from jumok.shipped import shipped_recipe
 
     length = [f"training.minutes={minutes}", "training.steps=1000000"]
-    config = load_config(shipped_recipe(RECIPE), length)
+    config = load_config(shipped_recipe(DEMO_RECIPE), length)
     home = folder / config.name
     _clear(home)
-    say_what_is_missing()
+    warn_without_compiler()
     from jumok.training.screen import screen
 
     with closing(screen()) as live:
@@ -73,20 +74,20 @@ def demo(folder: Folder = Path("demo"), minutes: Minutes = 3.0, open_: Open = Fa
     from jumok.training.precision import one_thread
 
     with one_thread():
-        examples, scores = try_out(translator, test)
+        examples, scores = _try_out(translator, test)
         shown = example_to_show(examples)
         attention = translator.attention(shown.source, shown.output) if shown.output else None
     from jumok.cli import way_in
 
-    commands = way_in.commands(result.model, shown.source, jumok_here())
-    report = save_report(result.model, examples, scores, commands, folder / REPORT)
+    commands = way_in.commands(result.model, shown.source, _jumok_here())
+    report = _save_report(result.model, examples, scores, commands, folder / REPORT)
     missing = save_translator(result.model, folder / TRANSLATOR)
-    show(examples, scores, attention)
+    _show_results(examples, scores, attention)
     show_what_to_open(
-        report, result.model, [*commands.values(), *checks(result.model, test)], missing
+        report, result.model, [*commands.values(), *check_commands(result.model, test)], missing
     )
     if open_:
-        browser.open_page(report)
+        open_page(report)
 
 
 def _clear(home: Path) -> None:
@@ -104,7 +105,7 @@ def _clear(home: Path) -> None:
             shutil.rmtree(home, ignore_errors=True)
 
 
-def try_out(translator: "Translator", test: Path) -> tuple[list["UnseenExample"], list["Score"]]:
+def _try_out(translator: "Translator", test: Path) -> tuple[list["UnseenExample"], list["Score"]]:
     """Translates and scores sentences of the test split; returns the first few, and the scores."""
     sources, references = (
         test.with_suffix(f".{kind}").read_text("utf-8").splitlines()[:SENTENCES]
@@ -131,14 +132,13 @@ def example_to_show(examples: Sequence["UnseenExample"]) -> "UnseenExample":
     return min(right or examples, key=lambda each: len(each.source.split()))
 
 
-def save_report(
+def _save_report(
     model: Path,
     examples: Sequence["UnseenExample"],
     scores: Sequence["Score"],
     commands: Mapping[str, str],
     file: Path,
 ) -> Path:
-    """The page of one translation, with the curves, scores and examples of its run."""
     from jumok.tracing.catalog import load_family
 
     family = load_family(model, device="cpu")
@@ -179,28 +179,30 @@ def save_translator(model: Path, file: Path) -> ConfigError | None:
     return None
 
 
-def jumok_here() -> str:
+def _jumok_here() -> str:
     """The program as it was called, from this folder, quoted for a shell."""
     program = Path(sys.argv[0])
+    if program.name == "__main__.py":
+        return shlex.join([sys.executable, "-m", "jumok"])
     here = program.relative_to(Path.cwd()) if program.is_relative_to(Path.cwd()) else program
     return shlex.quote(str(here))
 
 
-def checks(model: Path, test: Path) -> list[str]:
+def check_commands(model: Path, test: Path) -> list[str]:
     """The commands that score the model and describe it."""
-    jumok = jumok_here()
+    jumok, place = _jumok_here(), shlex.quote(str(model))
+    source, reference = (shlex.quote(f"{test}.{language}") for language in ("en", "ko"))
     return [
-        f"{jumok} evaluate {model} --source {test}.en --reference {test}.ko",
-        f"{jumok} info {model}",
+        f"{jumok} evaluate {place} --source {source} --reference {reference}",
+        f"{jumok} info {place}",
     ]
 
 
-def show(
+def _show_results(
     examples: Sequence["UnseenExample"],
     scores: Sequence["Score"],
     attention: "WordAttention | None",
 ) -> None:
-    """Prints translations and one alignment to the terminal."""
     screen = console()
     screen.print("\nUnseen sentences:\n")
     for example in examples[:8]:
@@ -215,14 +217,8 @@ def show(
     )
     if attention is not None:
         screen.print("\nWhich English words each Korean word attended to:\n")
-        from jumok.cli.output.heatmap import heatmap
-
-        screen.print(
-            heatmap(
-                attention.weights, attention.source_words, attention.target_words, screen.width
-            ),
-            soft_wrap=True,
-        )
+        words = attention.source_words, attention.target_words
+        screen.print(heatmap(attention.weights, *words, screen.width), soft_wrap=True)
 
 
 def show_what_to_open(
@@ -243,8 +239,8 @@ def show_what_to_open(
         f"  {report}  one translation, every layer and head, and the learning curves",
         f"  {report.parent / TRANSLATOR}  {translator}",
         "\nThe page, live, with sentences of your own:\n",
-        f"  {jumok_here()} look {model}",
+        f"  {_jumok_here()} look {shlex.quote(str(model))}",
     ]
-    if browser.is_offered():
-        lines += [f"\n{jumok_here()} demo --open opens the page by itself."]
+    if sys.stdout.isatty() and has_browser():
+        lines += [f"\n{_jumok_here()} demo --open opens the page by itself."]
     console().print("\n".join(lines), soft_wrap=True)

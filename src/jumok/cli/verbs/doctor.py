@@ -4,49 +4,41 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 from rich.table import Table
 
+from jumok.cli.options import AsOneObject
 from jumok.cli.screen import console
 
 if TYPE_CHECKING:
-    from jumok.cli.diagnosis.check import Check
+    from jumok.cli.diagnosis import Check
 
 MARKS = {"ok": "ok", "note": "note", "broken": "BROKEN"}
 """The states as words: a terminal without colours shows them, too."""
 
 
-def doctor(
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-) -> None:
+def doctor(as_json: AsOneObject = False) -> None:
     """Show what works on this machine and why, what is missing, and what to do.
 
     The compiled code and where it comes from, PyTorch, extras, memory, disk,
     the cache, a browser and fonts. Exit code 1: something needed is broken.
     """
-    from jumok.cli.diagnosis.libraries import library_checks
-    from jumok.cli.diagnosis.machine import machine_checks
-    from jumok.cli.diagnosis.packages import package_checks
+    from jumok.cli import diagnosis
 
-    checks = [
-        *library_checks(),
-        *package_checks(),
-        *machine_checks(),
-    ]
+    checks = list(diagnosis.checks())
     broken = sum(each.state == "broken" for each in checks)
     if as_json:
         facts = {"jumok": version("jumok"), "ok": not broken, "checks": [*map(asdict, checks)]}
         typer.echo(json.dumps(facts, ensure_ascii=False, indent=2))
     else:
-        show(checks, broken)
+        _show_checks(checks, broken)
     if broken:
         raise typer.Exit(1)
 
 
-def show(checks: "Sequence[Check]", broken: int) -> None:
-    """The table, and its sum in the last line."""
+def _show_checks(checks: "Sequence[Check]", broken: int) -> None:
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True)
     table.add_column(style="bold", no_wrap=True)

@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 
-from jumok.cli.options import MOST, Machine, Output, Text
+from jumok.cli.options import LARGEST_COUNT, Machine, Output, Text, use_threads
 from jumok.cli.output.cells import JSON, as_csv, form_of
-from jumok.cli.output.streams import check_output, open_output, read_lines
-from jumok.cli.screen import console, counted
+from jumok.cli.output.streams import check_output, input_lines, open_output
+from jumok.cli.screen import console, counted, plain_table
 from jumok.data.files.atomic import atomic_file
 from jumok.errors import BundleError, ConfigError, Location
 from jumok.options import option
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
 ASK, DIGITS, AHEAD = "Questions about words", 6, 16
 
-VECTORS = (".npy", ".csv", ".txt", *JSON)
+VECTOR_SUFFIXES = (".npy", ".csv", ".txt", *JSON)
 """What --output writes."""
 
 
@@ -47,7 +46,9 @@ class WordQuestions:
     corpus: Path | None = option(
         None, "File whose lines --nearest searches, instead of words.", panel=ASK
     )
-    top: int = option(10, "Number of neighbours to print.", minimum=1, maximum=MOST, panel=ASK)
+    top: int = option(
+        10, "Number of neighbours to print.", minimum=1, maximum=LARGEST_COUNT, panel=ASK
+    )
 
     @property
     def any(self) -> bool:
@@ -81,42 +82,44 @@ def embed(
       jumok embed glove.txt --analogy king man woman
     """
     output, as_json, batch = written.output, written.as_json, machine.batch
-    _check_asked(asked, file, output)
-    embedder = load_embedder(model, machine)
+    _check_asked(asked, file, output, words)
+    embedder = _load_embedder(model, machine)
     if asked.evaluate:
         _evaluate(embedder, asked.evaluate, as_json)
     if asked.analogy is not None:
-        _show(embedder.word_space().analogy(*asked.analogy, asked.top), as_json)
+        _print_neighbours(embedder.word_space().analogy(*asked.analogy, asked.top), as_json)
     if asked.nearest is not None and asked.corpus is not None:
-        lines = nearest_lines(embedder, asked.nearest, asked.corpus, asked.top, batch)
-        _show(lines, as_json)
+        lines = _nearest_lines(embedder, asked.nearest, asked.corpus, asked.top, batch)
+        _print_neighbours(lines, as_json)
     elif asked.nearest is not None:
-        _show(embedder.word_space().nearest(asked.nearest, asked.top), as_json)
+        _print_neighbours(embedder.word_space().nearest(asked.nearest, asked.top), as_json)
     if file is not None or not asked.any:
-        write_vectors(embedder, counted(read_lines(file)), words, batch, output)
+        _write_vectors(embedder, counted(input_lines(file)), words, batch, output)
 
 
-def _check_asked(asked: WordQuestions, file: Path | None, output: Path | None) -> None:
+def _check_asked(asked: WordQuestions, file: Path | None, output: Path | None, words: bool) -> None:
     """Raises ConfigError if an option would have no effect; otherwise as `check_output`."""
     if asked.corpus is not None and asked.nearest is None:
         raise ConfigError("--corpus needs --nearest.", do="add --nearest TEXT")
     if output is not None and file is None and asked.any:
         raise ConfigError("--output needs a file of texts.", do="name a file of texts, too")
-    form_of(output, as_json=output is not None and output.suffix in JSON, writes=VECTORS)
+    suffix = _suffix(output)
+    form_of(output, as_json=suffix in JSON, writes=VECTOR_SUFFIXES)
     check_output(output, file)
+    if words and suffix in (".npy", ".csv"):
+        raise ConfigError(
+            "a matrix has no room for the names of words.",
+            got=f"--words with --output NAME{suffix}",
+            do="name a file that ends in .jsonl",
+        )
 
 
-def load_embedder(model: Path, machine: Machine) -> "Embedder":
-    """The model in this folder, or the vectors in this file.
+def _suffix(output: Path | None) -> str:
+    return "" if output is None else output.suffix.lower()
 
-    Raises:
-        BundleError: a bundle that cannot be read, or that has no vectors for texts.
-        DataError: a file of vectors that cannot be read.
-    """
-    if machine.threads:
-        import torch
 
-        torch.set_num_threads(machine.threads)
+def _load_embedder(model: Path, machine: Machine) -> "Embedder":
+    use_threads(machine.threads)
     # A missing path with a suffix is meant as a file, one without as a bundle: the errors differ.
     from jumok.systems.embedding import Embedder, GivenVectors
 
@@ -136,54 +139,42 @@ def load_embedder(model: Path, machine: Machine) -> "Embedder":
     return system
 
 
-def write_vectors(
+def _write_vectors(
     embedder: "Embedder", lines: Iterable[str], words: bool, batch: int, output: Path | None
 ) -> None:
-    """Writes a JSON object a line; or one matrix, shape (lines, width), as .npy or .csv.
+    """Writes a JSON object a line; or one matrix, shape (lines, width), as .npy or .csv."""
+    vectors_of = _sentence_vectors(embedder, lines, batch)
+    if output is not None and _suffix(output) == ".npy":
+        rows = [vector.numpy() for _, vector in vectors_of]
+        width = embedder.sentence_vectors([""]).shape[1]  # a file without lines gives no row
+        with atomic_file(output) as part, part.open("wb") as file:
+            import numpy as np
 
-    Raises:
-        ConfigError: vectors of words as a matrix, which has no room for the words.
-    """
-    if words and output is not None and output.suffix in (".npy", ".csv"):
-        raise ConfigError(
-            "a matrix has no room for the names of words.",
-            got=f"--words with --output NAME{output.suffix}",
-            do="name a file that ends in .jsonl",
-        )
-    if output is not None and output.suffix == ".csv":
-        width = embedder.sentence_vectors([""]).shape[1]
-        with open_output(output) as stream:
+            np.save(file, np.array(rows, np.float32).reshape(-1, width))
+        return
+    with open_output(output) as stream:
+        if _suffix(output) == ".csv":
+            width = embedder.sentence_vectors([""]).shape[1]
             stream.write(as_csv(("text", *range(1, width + 1))))
-            for text, vector in _sentences(embedder, lines, batch):
-                stream.write(as_csv((text, *_numbers(vector))))
-        return
-    if output is None or output.suffix != ".npy":
-        with open_output(output) as stream:
-            for text, vector in _sentences(embedder, lines, batch):
-                row: dict[str, object] = {"text": text, "vector": _numbers(vector)}
-                if words:
-                    names, vectors = embedder.word_vectors(text)
-                    row |= {"words": names, "vectors": list(map(_numbers, vectors))}
-                stream.write(json.dumps(row, ensure_ascii=False) + "\n")
-        return
-    rows = [vector.numpy() for _, vector in _sentences(embedder, lines, batch)]
-    width = embedder.sentence_vectors([""]).shape[1]  # a file without lines gives no row
-    with atomic_file(output) as part, part.open("wb") as stream:
-        import numpy as np
-
-        np.save(stream, np.array(rows, np.float32).reshape(-1, width))
+            stream.writelines(as_csv((text, *_shortened(vector))) for text, vector in vectors_of)
+            return
+        for text, vector in vectors_of:
+            row: dict[str, object] = {"text": text, "vector": _shortened(vector)}
+            if words:
+                names, vectors = embedder.word_vectors(text)
+                row |= {"words": names, "vectors": list(map(_shortened, vectors))}
+            stream.write(json.dumps(row, ensure_ascii=False) + "\n")
 
 
-def nearest_lines(
+def _nearest_lines(
     embedder: "Embedder", text: str, corpus: Path, top: int, batch: int
 ) -> "list[Neighbour]":
-    """The `top` lines of a corpus by cosine similarity to `text`."""
     import torch
 
     (wanted,) = torch.nn.functional.normalize(embedder.sentence_vectors([text]), dim=1)
     likeness = {
         line: float(torch.nn.functional.normalize(vector, dim=0) @ wanted)
-        for line, vector in _sentences(embedder, counted(read_lines(corpus)), batch)
+        for line, vector in _sentence_vectors(embedder, counted(input_lines(corpus)), batch)
         if line.strip()
     }
     best = sorted(likeness, key=likeness.__getitem__, reverse=True)[:top]
@@ -192,7 +183,7 @@ def nearest_lines(
     return [Neighbour(line, likeness[line]) for line in best]
 
 
-def _sentences(
+def _sentence_vectors(
     embedder: "Embedder", lines: Iterable[str], batch: int
 ) -> Iterator[tuple[str, "Tensor"]]:
     stream = iter(lines)
@@ -200,7 +191,7 @@ def _sentences(
         yield from zip(chunk, embedder.sentence_vectors(chunk, batch), strict=True)
 
 
-def _numbers(vector: "Tensor") -> list[float]:
+def _shortened(vector: "Tensor") -> list[float]:
     return [round(number, DIGITS) for number in vector.tolist()]
 
 
@@ -213,9 +204,7 @@ def _evaluate(embedder: "Embedder", files: list[Path], as_json: bool) -> None:
         known = [asdict(each) | {"value": each.value if each.known else None} for each in scores]
         typer.echo(json.dumps(known, indent=2))
         return
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for heading in ("", "score", "with vectors"):
-        table.add_column(heading, no_wrap=True, justify="right" if heading == "score" else "left")
+    table = plain_table("", "score", "with vectors", left=("", "with vectors"))
     for score in scores:
         table.add_row(score.name, f"{score.value:.2f}" if score.known else "-", score.on)
     console().print(table)
@@ -223,7 +212,7 @@ def _evaluate(embedder: "Embedder", files: list[Path], as_json: bool) -> None:
         console().print(signature)
 
 
-def _show(neighbours: "list[Neighbour]", as_json: bool) -> None:
+def _print_neighbours(neighbours: "list[Neighbour]", as_json: bool) -> None:
     if as_json:
         listed = [neighbour._asdict() for neighbour in neighbours]
         typer.echo(json.dumps(listed, ensure_ascii=False, indent=2))

@@ -12,15 +12,15 @@ import typer
 
 import jumok
 from jumok.cli.columns import named_columns
-from jumok.cli.groups import Without
 from jumok.cli.options import (
     FROM,
     IMAGES,
     SKIP_DAMAGED,
     TO,
     Machine,
-    Model,
+    ModelOrEnsemble,
     Output,
+    Without,
     open_models,
 )
 from jumok.cli.output.cells import as_csv, form_of
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from jumok.bundle.card import Score
     from jumok.systems.catalog import OpenedModel
 
-Outputs = list[str]
-
 
 @dataclass(frozen=True)
 class Evaluation:
@@ -44,7 +42,6 @@ class Evaluation:
 
     Attributes:
         columns: empty: those of the kind of model.
-        off: the heads that are ablated.
         changes: what stays in effect until the evaluation ends.
     """
 
@@ -125,13 +122,13 @@ class Judged:
     """Scores, and the outputs of the model, one line an example.
 
     Attributes:
-        examples: how many examples, in words: "1,000 sentences, beam 5".
+        examples: their number, in words: "1,000 sentences, beam 5".
         details: further lines to print.
         columns: the names of the outputs' columns, which are separated by tabs.
     """
 
     scores: "tuple[Score, ...]"
-    outputs: Outputs
+    outputs: list[str]
     examples: str
     details: tuple[str, ...] = ()
     columns: tuple[str, ...] = ("output",)
@@ -148,13 +145,30 @@ class Judged:
         return replace(self, scores=signed, examples=f"{self.examples}, heads ablated: {off}")
 
 
+def judged_labels(
+    truth: Sequence[int], predicted: Sequence[int], labels: Sequence[str], on: str
+) -> Judged:
+    """Accuracy, macro F1 and the confusion matrix of a classifier.
+
+    Args:
+        truth, predicted: the numbers of the labels of each example.
+        on: the examples, in words.
+    """
+    from jumok.evaluation.classification import ClassifiedExamples, confusion_lines
+
+    labelled = ClassifiedExamples.of(truth, predicted)
+    outputs = [labels[number] for number in predicted]
+    details = tuple(confusion_lines(labelled, labels))
+    return Judged(labelled.scores(labels, on), outputs, on, details)
+
+
 OUTPUTS = (".csv", ".tsv", ".txt")
 """What --output writes; --json is for the scores, which are printed."""
 
 
 def evaluate(
     context: typer.Context,
-    model: Model,
+    model: ModelOrEnsemble,
     *,
     asked: Annotated[Evaluation, Evaluation()],
     decoding: Annotated[DecodingOptions, DecodingOptions(), Without("nbest", SAMPLING)],
@@ -181,27 +195,21 @@ def evaluate(
     if kind.evaluate is None:
         raise ConfigError("this kind of model cannot be evaluated.", got=opened.task)
     _refuse_unread(opened.task, context, asked.metrics)
-    form_of(written.output, False, OUTPUTS)
+    form = form_of(written.output, False, OUTPUTS)
     check_output(written.output, asked.source, asked.reference, asked.data)
     columns = named_columns(asked.data, asked.columns or None, asked.from_, asked.to)
     asked = replace(
         asked, model=model, opened=opened, columns=columns or kind.columns, decoding=decoding,
         machine=machine,
     )  # fmt: skip
-    _run(kind.entry("evaluate"), asked, written.as_json, written.output)
-
-
-def _run(
-    function: Callable[[Evaluation], Judged], asked: Evaluation, as_json: bool, output: Path | None
-) -> None:
-    """Evaluates the model, prints the scores and saves the outputs."""
+    function: Callable[[Evaluation], Judged] = kind.entry("evaluate")
     started = time.perf_counter()
     with asked.changes:
         judged = function(asked).without(asked.off or ())
-    say(judged, asked.model, time.perf_counter() - started, as_json)
-    if output is not None:
-        with open_output(output) as stream:
-            if form_of(output, False, OUTPUTS) == "csv":
+    _print_result(judged, model, time.perf_counter() - started, written.as_json)
+    if written.output is not None:
+        with open_output(written.output) as stream:
+            if form == "csv":
                 last = len(judged.columns) - 1  # texts may have tabs of their own
                 rows = (
                     (number, *line.split("\t", last))
@@ -213,7 +221,6 @@ def _run(
 
 
 def _refuse_unread(task: str, context: typer.Context, metrics: str) -> None:
-    """Refuses options that this kind of model does not have."""
     known = {task: options_of_kind(kind) for task, kind in KINDS.items()}
     optional = sorted(set().union(*known.values()) - {"metrics"})
     read_by = {
@@ -242,8 +249,7 @@ def options_of_kind(kind: Kind) -> frozenset[str]:
     return kind.options - {"decoding"} | options_of(DecodingOptions).keys()
 
 
-def say(judged: Judged, model: str, seconds: float, as_json: bool) -> None:
-    """Prints the scores as a table, or as one JSON object."""
+def _print_result(judged: Judged, model: str, seconds: float, as_json: bool) -> None:
     if as_json:
         facts = {"model": model, "examples": judged.examples, "seconds": seconds}
         scores = [asdict(score) for score in judged.scores]

@@ -1,15 +1,13 @@
 """`jumok generate`: text from a language model."""
 
 import json
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, TextIO
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from jumok.cli.groups import Without, typer_option
-from jumok.cli.options import MOST, EngineMachine, OneModel, Output
+from jumok.cli.options import LARGEST_COUNT, EngineMachine, OneModel, Output, Without, typer_option
 from jumok.cli.output.cells import JSON, form_of
-from jumok.cli.output.streams import open_output, read_lines
+from jumok.cli.output.streams import input_lines, open_output
 from jumok.decoding.options import FOR_CONTINUATION, NOT_FOR_CONTINUATION, DecodingOptions
 from jumok.errors import ConfigError
 from jumok.options import options_of
@@ -19,32 +17,31 @@ if TYPE_CHECKING:
 
 BETWEEN = "-" * 20
 
-Prompt = Annotated[str, typer.Argument(help="The beginning of the text; - reads it from stdin.")]
-MaximumTokens = Annotated[
-    int,
-    typer.Option("--max-tokens", min=1, max=MOST, help="Maximum output length in tokens."),
-]
-Samples = Annotated[int, typer.Option(min=1, max=MOST, help="Number of texts to sample.")]
-Greedy = Annotated[
-    bool, typer.Option("--greedy", help="Greedy decoding: always the most probable token.")
-]
-Beam = Annotated[int, typer_option(options_of(DecodingOptions)["beam"], "Beam size; 1 = sampling.")]
-Decoding = Annotated[
-    DecodingOptions,
-    FOR_CONTINUATION,
-    Without("beam", "sample", *NOT_FOR_CONTINUATION),
-]
-
 
 def generate(
     model: OneModel,
-    prompt: Prompt = "",
-    max_tokens: MaximumTokens = 500,
-    samples: Samples = 1,
-    greedy: Greedy = False,
-    beam: Beam = 1,
+    prompt: Annotated[
+        str, typer.Argument(help="The beginning of the text; - reads it from stdin.")
+    ] = "",
+    max_tokens: Annotated[
+        int,
+        typer.Option(
+            "--max-tokens", min=1, max=LARGEST_COUNT, help="Maximum output length in tokens."
+        ),
+    ] = 500,
+    samples: Annotated[
+        int, typer.Option(min=1, max=LARGEST_COUNT, help="Number of texts to sample.")
+    ] = 1,
+    greedy: Annotated[
+        bool, typer.Option("--greedy", help="Greedy decoding: always the most probable token.")
+    ] = False,
+    beam: Annotated[
+        int, typer_option(options_of(DecodingOptions)["beam"], "Beam size; 1 = sampling.")
+    ] = 1,
     *,
-    decoding: Decoding,
+    decoding: Annotated[
+        DecodingOptions, FOR_CONTINUATION, Without("beam", "sample", *NOT_FOR_CONTINUATION)
+    ],
     written: Annotated[Output, Output()],
     machine: Annotated[EngineMachine, EngineMachine(), Without("batch")],
 ) -> None:
@@ -69,45 +66,29 @@ def generate(
     output, as_json = written.output, written.as_json
     form_of(output, as_json, (".txt", *JSON))
     system: LanguageModel = machine.load(model, "generate")
-    prompt = read_prompt(prompt)
-    say_what_is_forgotten(system, prompt)
+    prompt = _read_prompt(prompt)
+    _say_what_is_forgotten(system, prompt)
     with open_output(output) as stream:
         for number in range(samples):
             drawn = options.seeded(number)
-            pieces = system.generate(prompt, drawn, max_tokens=max_tokens)
+            tokens = system.generate(prompt, drawn, max_tokens=max_tokens)
             if as_json:
-                stream.write(to_json(prompt, "".join(pieces), drawn))
+                seed = {"seed": drawn.seed} if drawn.sample else {}
+                facts: dict[str, object] = {"prompt": prompt, "text": "".join(tokens), **seed}
+                stream.write(json.dumps(facts, ensure_ascii=False) + "\n")
                 stream.flush()
-            else:
-                write_text(stream, f"{BETWEEN}\n{prompt}" if number else prompt, pieces)
+                continue
+            stream.write(f"{BETWEEN}\n{prompt}" if number else prompt)
+            for token in tokens:
+                stream.write(token)
+                stream.flush()
+            stream.write("\n")
 
 
-def write_text(stream: TextIO, begin: str, pieces: Iterator[str]) -> None:
-    """Writes one text token by token."""
-    stream.write(begin)
-    for piece in pieces:
-        stream.write(piece)
-        stream.flush()
-    stream.write("\n")
-
-
-def to_json(prompt: str, text: str, options: DecodingOptions) -> str:
-    """One JSON object a text; it has a seed if the text was sampled."""
-    facts: dict[str, str | int] = {"prompt": prompt, "text": text}
-    if options.sample:
-        facts["seed"] = options.seed
-    return json.dumps(facts, ensure_ascii=False) + "\n"
-
-
-def read_prompt(given: str) -> str:
-    """The prompt; "-" reads standard input, without its final line break.
-
-    Raises:
-        DataError: the text from standard input is not UTF-8.
-        ConfigError: the prompt on the command line is not UTF-8.
-    """
+def _read_prompt(given: str) -> str:
+    """The prompt; "-" reads standard input, without its final line break."""
     if given == "-":
-        return "\n".join(read_lines(None))
+        return "\n".join(input_lines(None))
     try:
         given.encode()
     except UnicodeEncodeError:
@@ -119,8 +100,7 @@ def read_prompt(given: str) -> str:
     return given
 
 
-def say_what_is_forgotten(system: "LanguageModel", prompt: str) -> None:
-    """Warns on stderr if the prompt is longer than the context."""
+def _say_what_is_forgotten(system: "LanguageModel", prompt: str) -> None:
     tokens = len(system.tokenizer.encode(prompt))
     if tokens >= system.context:
         typer.echo(

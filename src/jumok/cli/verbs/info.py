@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
+from jumok.cli.options import AsOneObject
 from jumok.cli.screen import console, print_scores
 from jumok.kernels.libraries.building import are_shipped
 from jumok.kernels.libraries.compiler import NONE, find_compiler
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 def info(
     model: Annotated[Path, typer.Argument(help="A bundle: the folder that training wrote.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsOneObject = False,
 ) -> None:
     """Describe a model: its sizes, languages, training data and scores."""
     from jumok.bundle.reading import read_bundle
@@ -33,7 +34,7 @@ def info(
             "jumok": bundle.jumok,
         }  # fmt: skip
         facts = {"config": asdict(bundle.config), "card": asdict(bundle.card), "sizes": sizes}
-        facts["engine"] = engine(bundle)
+        facts["engine"] = _engine_facts(bundle)
         typer.echo(json.dumps(facts, ensure_ascii=False, indent=2))
         return
     console().print(facts_table(bundle))
@@ -57,15 +58,15 @@ def facts_table(bundle: "Bundle") -> Table:
         "labels": ", ".join(config.labels),
         "texts": f"up to {config.max_tokens} tokens" if config.max_tokens else "",
         "architecture": ", ".join(architecture(config.model)),
-        "alignment": alignment(config),
-        "engine": ": ".join(engine(bundle).values()),
+        "alignment": alignment_words(config),
+        "engine": ": ".join(_engine_facts(bundle).values()),
         "trained on": "\n".join(card.trained_on) or "not known",
         "examples": card.examples,
         "training": f"{card.steps:,} steps, {card.minutes:.1f} minutes, finished {card.date}",
         "trained further": f"from {card.started_from}" if card.started_from else "",
         "written by": f"jumok {bundle.jumok}",
         "confidence": card.confidence.text if card.confidence else "",
-        "reliability": reliability(card.confidence) if card.confidence else "",
+        "reliability": _reliability_bars(card.confidence) if card.confidence else "",
         "notes": "\n".join(card.notes),
         "here": "" if are_shipped() or find_compiler() else NONE,
     }
@@ -78,7 +79,7 @@ def facts_table(bundle: "Bundle") -> Table:
     return table
 
 
-def engine(bundle: "Bundle") -> dict[str, str]:
+def _engine_facts(bundle: "Bundle") -> dict[str, str]:
     """What computes the model on a CPU, and why it is not the native engine."""
     from jumok.systems.native.models import lacking
 
@@ -86,7 +87,7 @@ def engine(bundle: "Bundle") -> dict[str, str]:
     return {"name": "native"} if why is None else {"name": "torch", "why": why}
 
 
-def reliability(confidence: "Calibration") -> str:
+def _reliability_bars(confidence: "Calibration") -> str:
     """The reliability diagram: one bar a bin, for the share of right outputs."""
     return "\n".join(
         f"{each.confidence:.2f}  {'█' * round(20 * each.right):<20}  right {each.right:.2f} of "
@@ -96,7 +97,7 @@ def reliability(confidence: "Calibration") -> str:
 
 
 def architecture(model: Mapping[str, object], part: str = "") -> Iterator[str]:
-    """Each key with its value; keys of a part, such as a captioner's encoder, with its name."""
+    """Each key with its value; those of a part with its name, as in "encoder.size"."""
     for key, value in model.items():
         if isinstance(value, Mapping):
             yield from architecture(value, f"{part}{key}.")
@@ -104,7 +105,7 @@ def architecture(model: Mapping[str, object], part: str = "") -> Iterator[str]:
             yield f"{part}{key} {value}"
 
 
-def alignment(config: "BundleConfig") -> str:
+def alignment_words(config: "BundleConfig") -> str:
     """The alignment setting in words; empty if it was not measured."""
     if config.alignment_layer is None:
         return ""

@@ -4,18 +4,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
-from rich.table import Table
 
-from jumok.cli.figure import SUFFIXES as FIGURES
+from jumok.cli.looking import FIGURE_SUFFIXES
 from jumok.cli.output.cells import as_csv
 from jumok.cli.output.streams import open_output
-from jumok.cli.screen import console
+from jumok.cli.screen import console, plain_table
 from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
-    from jumok.data.files.run_log import RunLog
+    from rich.table import Table
 
-SUFFIXES = (*FIGURES, ".csv")
+    from jumok.data.files.run_log import RunLog
 
 
 def plot(
@@ -38,30 +37,29 @@ def plot(
 
       jumok plot runs/a runs/b --to curves.csv
     """
-    if to.suffix not in SUFFIXES:
+    suffixes = (*FIGURE_SUFFIXES, ".csv")
+    if to.suffix not in suffixes:
         raise ConfigError(
-            "the file must be a figure or a table.", expected=" ".join(SUFFIXES), got=str(to)
+            "the file must be a figure or a table.", expected=" ".join(suffixes), got=str(to)
         )
     from jumok.data.files import run_log
 
     logs = [run_log.run_log(run) for run in runs]
     if to.suffix == ".csv":
-        write_numbers(logs, to)
+        _write_numbers(logs, to)
     else:
         from jumok.plot import save
         from jumok.plot.learning_curves import draw
 
         save(draw(logs, over), to)
-    console().print(best_scores(logs))
+    console().print(_best_scores(logs))
     typer.echo(to, err=True)
 
 
-def best_scores(logs: "list[RunLog]") -> Table:
+def _best_scores(logs: "list[RunLog]") -> "Table":
     """One row a run: where it is, and the validation whose model became the bundle."""
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for heading in ("run", "steps", "minutes", "best at", "loss", "scores"):
-        right = heading not in ("run", "scores")
-        table.add_column(heading, justify="right" if right else "left", overflow="fold")
+    headings = ("run", "steps", "minutes", "best at", "loss", "scores")
+    table = plain_table(*headings, left=("run", "scores"), fold=headings)
     from jumok.plot.learning_curves import NAMES
 
     for log in logs:
@@ -84,8 +82,7 @@ def best_scores(logs: "list[RunLog]") -> Table:
     return table
 
 
-def write_numbers(logs: "list[RunLog]", file: Path) -> None:
-    """One row a number: run, training or validation, step, minutes, name, value."""
+def _write_numbers(logs: "list[RunLog]", file: Path) -> None:
     rows = []
     for log in logs:
         for kind, records in (("training", log.steps), ("validation", log.validations)):

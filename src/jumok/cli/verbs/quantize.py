@@ -7,12 +7,9 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
-from rich.table import Table
 
-from jumok.cli.groups import Without
-from jumok.cli.options import Beam, Machine, OneModel, Output, use_threads
-from jumok.cli.quality.check import ComparedModels, QualityCheck
-from jumok.cli.screen import console
+from jumok.cli.options import Beam, Machine, OneModel, Output, Without, use_threads
+from jumok.cli.screen import console, plain_table
 from jumok.errors import BundleError, ConfigError, Location
 from jumok.kinds import KINDS
 from jumok.options import option
@@ -20,20 +17,7 @@ from jumok.options import option
 if TYPE_CHECKING:
     from jumok.bundle.card import MeasuredQuality
     from jumok.bundle.reading import Bundle
-
-
-To = Annotated[
-    Literal["int8", "bf16"],
-    typer.Option("--to", help="Number format of the matrices of the new model."),
-]
-Folder = Annotated[Path, typer.Option("--output", "-o", help="Folder for the new model, a bundle.")]
-Force = Annotated[
-    str | None,
-    typer.Option(
-        help="Write the model even if it loses too much; the reason is recorded in its card.",
-        metavar="REASON",
-    ),
-]
+    from jumok.cli.quality import ComparedModels
 
 
 @dataclass(frozen=True)
@@ -54,10 +38,21 @@ class LossData:
 
 def quantize(
     model: OneModel,
-    to: To,
-    output: Folder,
+    to: Annotated[
+        Literal["int8", "bf16"],
+        typer.Option("--to", help="Number format of the matrices of the new model."),
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Folder for the new model, a bundle.")
+    ],
     beam: Beam = 5,
-    force: Force = None,
+    force: Annotated[
+        str | None,
+        typer.Option(
+            help="Write the model even if it loses too much; the reason is recorded in its card.",
+            metavar="REASON",
+        ),
+    ] = None,
     *,
     measured: Annotated[LossData, LossData()],
     printed: Annotated[Output, Output(), Without("output")],
@@ -77,11 +72,13 @@ def quantize(
 
     use_threads(machine.threads)
     bundle = read_bundle(Path(model))
-    _refuse(bundle, to, output, force)
+    _check_request(bundle, to, output, force)
     with TemporaryDirectory() as room:
         small = read_bundle(write_quantised(Path(room) / "model", bundle, to, bundle.card))
         kind, compared = KINDS.get(bundle.config.task), None
         if kind is not None and kind.quality is not None:
+            from jumok.cli.quality import QualityCheck
+
             columns = measured.columns or kind.columns
             compared = kind.entry("quality")(
                 QualityCheck(
@@ -91,15 +88,29 @@ def quantize(
         quality = _accepted(bundle, to, compared, force)
         notes = (*bundle.card.notes, f"the scores are those before the weights became {to}")
         write_quantised(output, bundle, to, replace(bundle.card, quality=quality, notes=notes))
-    _say(bundle, read_bundle(output), compared, printed.as_json)
+    _print_comparison(bundle, read_bundle(output), compared, printed.as_json)
 
 
 def _accepted(
-    bundle: "Bundle", to: str, compared: ComparedModels | None, force: str | None
+    bundle: "Bundle", to: str, compared: "ComparedModels | None", force: str | None
 ) -> "MeasuredQuality":
     """What the model loses; ConfigError if that is too much, without --force."""
-    quality = _quality(bundle, to, compared)
-    faults = _faults(bundle, compared, quality)
+    from jumok.bundle.card import MeasuredQuality
+    from jumok.bundle.fingerprint import Origin
+    from jumok.evaluation.quality import faults_of
+
+    made_from = f"{bundle.card.name} {Origin(bundle).fingerprint}"
+    if compared is None:
+        quality = MeasuredQuality(to, made_from)
+        task = bundle.config.task
+        faults = [f"what it loses is not measured for this kind of model ({task})"]
+    else:
+        equal = compared.agreement
+        quality = MeasuredQuality(
+            *(to, made_from, compared.on, compared.before, compared.after),
+            *(equal.tokens, equal.share, compared.unit),
+        )
+        faults = list(faults_of(quality))
     if faults and force is None:
         raise ConfigError(
             f"the model loses too much in {to}: nothing was written.",
@@ -112,8 +123,7 @@ def _accepted(
     return replace(quality, forced=(force or "") if faults else "")
 
 
-def _refuse(bundle: "Bundle", to: str, output: Path, force: str | None) -> None:
-    """Refuses what cannot be meant, before minutes of measuring."""
+def _check_request(bundle: "Bundle", to: str, output: Path, force: str | None) -> None:
     if bundle.precision == "int8" or bundle.precision == to:
         raise ConfigError(
             f"this model is already stored in {bundle.precision}.",
@@ -142,39 +152,9 @@ def _refuse(bundle: "Bundle", to: str, output: Path, force: str | None) -> None:
         )
 
 
-def _quality(bundle: "Bundle", to: str, compared: ComparedModels | None) -> "MeasuredQuality":
-    from jumok.bundle.fingerprint import Origin
-
-    made_from = f"{bundle.card.name} {Origin(bundle).fingerprint}"
-    from jumok.bundle.card import MeasuredQuality
-
-    if compared is None:
-        return MeasuredQuality(to, made_from)
-    agreement = compared.agreement
-    return MeasuredQuality(
-        to,
-        made_from,
-        compared.on,
-        compared.before,
-        compared.after,
-        agreement.tokens,
-        agreement.share,
-        compared.unit,
-    )
-
-
-def _faults(
-    bundle: "Bundle", compared: ComparedModels | None, quality: "MeasuredQuality"
-) -> list[str]:
-    if compared is None:
-        return [f"what it loses is not measured for this kind of model ({bundle.config.task})"]
-    from jumok.evaluation.agreement import faults_of
-
-    return list(faults_of(quality))
-
-
-def _say(model: "Bundle", small: "Bundle", compared: ComparedModels | None, as_json: bool) -> None:
-    """Prints the sizes, the scores, the equal tokens and the speed, before and after."""
+def _print_comparison(
+    model: "Bundle", small: "Bundle", compared: "ComparedModels | None", as_json: bool
+) -> None:
     quality, seconds = small.card.quality, compared.seconds if compared else None
     assert quality is not None
     if as_json:
@@ -182,9 +162,7 @@ def _say(model: "Bundle", small: "Bundle", compared: ComparedModels | None, as_j
         record = {"quality": asdict(quality), "seconds": seconds}
         typer.echo(json.dumps(facts | record, ensure_ascii=False, indent=2))
         return
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for heading in ("", "before", "after", ""):
-        table.add_column(heading, no_wrap=True, justify="left" if not heading else "right")
+    table = plain_table("", "before", "after", "")
     sizes = model.size / 1e6, small.size / 1e6
     table.add_row("size, MB", *(f"{size:.2f}" for size in sizes), f"{sizes[1] / sizes[0]:.0%}")
     for before, after in zip(quality.before, quality.after, strict=True):

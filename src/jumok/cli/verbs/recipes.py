@@ -1,7 +1,6 @@
 """`jumok recipes`: lists, shows and copies built-in recipes."""
 
 import shlex
-import sys
 import tomllib
 from pathlib import Path
 from typing import Annotated
@@ -9,6 +8,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from jumok.cli.output.streams import open_output
 from jumok.cli.screen import console
 from jumok.errors import ConfigError, DataError, Location
 from jumok.shipped import (
@@ -43,51 +43,50 @@ def _begun(incomplete: str) -> list[str]:
     return [name for name in recipe_names() if name.startswith(incomplete)]
 
 
-Name = Annotated[
+RecipeName = Annotated[
     str,
     typer.Argument(help="Name of a recipe, as listed by jumok recipes.", autocompletion=_begun),
 ]
-Folder = Annotated[Path, typer.Argument(help="Folder of the copy.")]
 
 
 @recipes.callback()
 def list_recipes(context: typer.Context) -> None:
     """Prints the list if no command follows."""
     if context.invoked_subcommand is None:
-        console().print(table())
+        console().print(_recipe_table())
 
 
-def table() -> Table:
-    """Every recipe with its requirements and its summary."""
+def _recipe_table() -> Table:
     grid = Table(box=None, padding=(0, 2, 0, 0))
     grid.add_column("recipe", style="bold", no_wrap=True)
     grid.add_column("needs", no_wrap=True)
     grid.add_column("what it trains")
     for name in recipe_names():
         text = shipped_recipe(name).read_text("utf-8")
-        grid.add_row(name, said(needs_of(tomllib.loads(text))), summary_of(text))
+        grid.add_row(name, _needs_words(needs_of(tomllib.loads(text))), summary_of(text))
     return grid
 
 
-def said(needs: RecipeNeeds) -> str:
-    """The requirements in words: corpora and runs."""
+def _needs_words(needs: RecipeNeeds) -> str:
     data = [f"$JUMOK_DATA/{folder}" for folder in needs.data]
     return ", ".join([*data, *(f"the run {run}" for run in needs.runs)]) or "nothing"
 
 
 @recipes.command("show")
-def show(name: Name) -> None:
+def show_recipe(name: RecipeName) -> None:
     """Print a recipe with its comments, which are the manual.
 
     jumok recipes show multi30k-en-de
     """
-    sys.stdout.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
-    sys.stdout.write(shipped_recipe(name).read_text("utf-8"))
-    sys.stdout.flush()
+    with open_output(None) as stream:
+        stream.write(shipped_recipe(name).read_text("utf-8"))
 
 
 @recipes.command("copy")
-def copy(name: Name, folder: Folder = Path()) -> None:
+def copy_recipe(
+    name: RecipeName,
+    folder: Annotated[Path, typer.Argument(help="Folder of the copy.")] = Path(),
+) -> None:
     """Copy a recipe into a folder, where you can edit it and train from it.
 
     jumok recipes copy multi30k-en-de

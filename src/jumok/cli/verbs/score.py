@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from jumok.cli.columns import named_columns, pairs_of
-from jumok.cli.options import Machine, Model, Output, PairFiles, model_folders
+from jumok.cli.options import Machine, ModelOrEnsemble, Output, PairFiles, model_folders
 from jumok.cli.output.cells import as_csv, form_of
 from jumok.cli.output.streams import check_output, open_output
 from jumok.errors import BundleError, Location
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def score(
-    model: Model,
+    model: ModelOrEnsemble,
     *,
     files: Annotated[PairFiles, PairFiles()],
     written: Annotated[Output, Output()],
@@ -74,7 +74,6 @@ def score(
 
 
 def _check_translates(folder: Path) -> None:
-    """Raises BundleError for a model that is not for translation."""
     from jumok.systems.catalog import open_model
 
     if open_model(folder).kind.verb != "translate":

@@ -6,32 +6,13 @@ from typing import Annotated
 
 import typer
 
-from jumok.cli.groups import Without
-from jumok.cli.options import MACHINE, EngineMachine, model_folders
+from jumok.cli.options import MACHINE, EngineMachine, Without, model_folders
 from jumok.errors import ConfigError, optional_import
 from jumok.options import option
 from jumok.plugins import LOADED
 from jumok.serving.http.settings import ServeLimits, ServeSettings
 
 ACCESS, CLUSTER = "Access", "Cluster"
-RUN = ServeSettings()
-
-Models = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="MODEL...",
-        help="Bundles: folders that training wrote. NAME=FOLDER names one for requests; "
-        "comma-separated bundles form an ensemble.",
-    ),
-]
-Grace = Annotated[
-    float,
-    typer.Option(
-        min=0.0,
-        max=3_600.0,
-        help="Seconds after SIGTERM in which requests are still accepted.",
-    ),
-]
 
 
 @dataclass(frozen=True)
@@ -115,9 +96,21 @@ class Copies:
 
 
 def serve(
-    given: Models,
+    given: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="MODEL...",
+            help="Bundles: folders that training wrote. NAME=FOLDER names one for requests; "
+            "comma-separated bundles form an ensemble.",
+        ),
+    ],
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 = any free one.")] = 5000,
-    grace: Grace = RUN.grace,
+    grace: Annotated[
+        float,
+        typer.Option(
+            min=0.0, max=3_600.0, help="Seconds after SIGTERM in which requests are still accepted."
+        ),
+    ] = ServeSettings().grace,
     *,
     access: Annotated[Access, Access()],
     limits: Annotated[ServeLimits, ServeLimits()],
@@ -146,7 +139,7 @@ def serve(
         from jumok.serving.http.processes import serve_processes
     from jumok.systems.catalog import open_model
 
-    chosen = _settings(access, limits, grace)
+    chosen = _serve_settings(access, limits, grace)
     named = [split_name(each) for each in given]
     opened = [(name, open_model(*model_folders(folders))) for name, folders in named]
     plugins = tuple(each.file for each in LOADED.values())
@@ -167,8 +160,7 @@ def serve(
     raise typer.Exit(serve_processes(serving, address, copies.processes, announce))
 
 
-def _settings(access: Access, limits: ServeLimits, grace: float) -> ServeSettings:
-    """The settings of the server; ConfigError if they contradict, or keys are unreadable."""
+def _serve_settings(access: Access, limits: ServeLimits, grace: float) -> ServeSettings:
     from jumok.serving.http.access import check_address, own_names, read_key_file
 
     keys = () if access.key_file is None else read_key_file(access.key_file)

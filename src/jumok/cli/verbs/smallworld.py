@@ -8,33 +8,37 @@ import typer
 from jumok.cli.output.streams import check_folder
 from jumok.cli.screen import counted
 
-MOST = 10**8
-
-Folder = Annotated[Path, typer.Argument(help="Output folder; made if missing.")]
-Pairs = Annotated[int, typer.Option(min=1, max=MOST, help="Number of training pairs.")]
-Scenes = Annotated[
-    int | None,
-    typer.Option(
-        min=1, max=MOST, help="Write this many training images with captions instead of pairs."
-    ),
-]
-Held = Annotated[
-    int,
-    typer.Option(min=0, max=MOST, help="Number of pairs or images in each of the other splits."),
-]
-Seed = Annotated[int, typer.Option(help="Random seed; equal seeds write equal files.")]
-Shortest = Annotated[int, typer.Option(help="Minimum number of English words in a sentence.")]
-Longest = Annotated[int, typer.Option(help="Maximum number of English words in a sentence.")]
+MOST_SENTENCES = 10**8
 
 
 def smallworld(
-    folder: Folder,
-    pairs: Pairs = 60_000,
-    scenes: Scenes = None,
-    held_out: Held = 1_000,
-    seed: Seed = 1,
-    minimum_words: Shortest = 3,
-    maximum_words: Longest = 16,
+    folder: Annotated[Path, typer.Argument(help="Output folder; made if missing.")],
+    pairs: Annotated[
+        int, typer.Option(min=1, max=MOST_SENTENCES, help="Number of training pairs.")
+    ] = 60_000,
+    scenes: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=MOST_SENTENCES,
+            help="Write this many training images with captions instead of pairs.",
+        ),
+    ] = None,
+    held_out: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            max=MOST_SENTENCES,
+            help="Number of pairs or images in each of the other splits.",
+        ),
+    ] = 1_000,
+    seed: Annotated[int, typer.Option(help="Random seed; equal seeds write equal files.")] = 1,
+    minimum_words: Annotated[
+        int, typer.Option(help="Minimum number of English words in a sentence.")
+    ] = 3,
+    maximum_words: Annotated[
+        int, typer.Option(help="Maximum number of English words in a sentence.")
+    ] = 16,
 ) -> None:
     """Write the built-in corpus: NAME.en, NAME.ko and NAME.align for every split.
 

@@ -2,32 +2,30 @@
 
 import gc
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from jumok.cli.answers import Answers
-from jumok.cli.documents import document_asked, translate_to
 from jumok.cli.options import (
     OUTPUT,
     EngineMachine,
     Formats,
-    Model,
+    ModelOrEnsemble,
     Output,
     Text,
     model_folders,
 )
-from jumok.cli.output.arriving import Lines, arriving
-from jumok.cli.output.cells import COLUMNS, as_csv, form_of
-from jumok.cli.output.resuming import Steps, command_of, open_steps
+from jumok.cli.output.arriving import arriving
+from jumok.cli.output.cells import COLUMNS, OutputForm, as_csv, form_of
+from jumok.cli.output.resuming import command_of, open_steps
 from jumok.cli.output.streams import check_output
 from jumok.cli.screen import counted
+from jumok.cli.translation import Answers, document_asked, translate_to
 from jumok.decoding.options import FOR_TRANSLATION, DecodingOptions
 from jumok.errors import ConfigError
 from jumok.options import option
@@ -37,14 +35,6 @@ if TYPE_CHECKING:
     from jumok.systems.translation.translator import Translator
 
 CONTENT = "Sentences and terms"
-
-Format = Annotated[
-    Formats,
-    typer.Option(
-        help="Format of the file; auto goes by its first bytes and its name. lines: one sentence a "
-        "line; paragraphs: plain text whose lines are wrapped."
-    ),
-]
 
 
 @dataclass(frozen=True)
@@ -88,7 +78,7 @@ class Content:
 
 
 @dataclass(frozen=True)
-class Columns(Output):
+class TranslationOutput(Output):
     """What is printed besides the translation, and where."""
 
     alignments: bool = option(
@@ -116,6 +106,12 @@ class Columns(Output):
     )
 
     @property
+    def header(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        asked = {"score": self.scores, "confidence": self.confidence, "alignment": self.alignments}
+        return ("line", "translation", *(name for name, wanted in asked.items() if wanted))
+
+    @property
     def of_lines(self) -> bool:
         """Whether an option was given that only lines support."""
         columns = self.alignments, self.scores, self.confidence, self.flag_below is not None
@@ -124,13 +120,19 @@ class Columns(Output):
 
 def translate(
     context: typer.Context,
-    model: Model,
+    model: ModelOrEnsemble,
     file: Text = None,
-    format: Format = "auto",
+    format: Annotated[
+        Formats,
+        typer.Option(
+            help="Format of the file; auto goes by its first bytes and its name. lines: one "
+            "sentence a line; paragraphs: plain text whose lines are wrapped."
+        ),
+    ] = "auto",
     *,
     decoding: Annotated[DecodingOptions, FOR_TRANSLATION],
     content: Annotated[Content, Content()],
-    columns: Annotated[Columns, Columns()],
+    columns: Annotated[TranslationOutput, TranslationOutput()],
     machine: Annotated[EngineMachine, EngineMachine()],
 ) -> None:
     """Translate lines of text (N lines in, N lines out), or a document.
@@ -149,7 +151,7 @@ def translate(
       jumok translate runs/a/model book.en --glossary terms.tsv --flag-below 0.3
     """
     output, nbest = columns.output, decoding.nbest > 1
-    with without_collector():
+    with _without_collector():
         check_output(output, file, content.glossary)
         translator = machine.load(model, "translate")
     if columns.alignments:
@@ -160,35 +162,26 @@ def translate(
     )  # fmt: skip
     if kind := document_asked(file, format, columns.of_lines or nbest):
         translate_to(answers.document(), file, output, kind)
-        return say_left(translator)
-    write, header = _writer(columns, nbest, file)
-    incoming = arriving(file, alone=columns.stream, whole=decoding.sample, plain=format == "auto")
-    command = this_command(context, output, content.glossary)
-    with open_steps(output, command, columns.resume) as steps:
-        if not steps.done.lines:
-            steps.write(header)
-        write_all(answers, incoming, steps, write, Flag(columns.flag_below))
-    say_left(translator)
-
-
-def _writer(
-    columns: Columns, nbest: bool, file: Path | None
-) -> "tuple[Callable[[int, Translation], str], str]":
-    """What writes the translations of a line, and the header."""
+        return _say_left(translator)
     names = COLUMNS if file is None else (*COLUMNS, file.suffix)
-    form = form_of(columns.output, columns.as_json, names)
-    if form == "json":
-        return to_json, ""
-    if form == "csv":
-        return to_csv(columns.scores, columns.alignments, columns.confidence)
-    return to_columns(nbest, columns.scores, columns.alignments, columns.confidence), ""
+    form = form_of(output, columns.as_json, names)
+    incoming = arriving(file, alone=columns.stream, whole=decoding.sample, plain=format == "auto")
+    with open_steps(output, _this_command(context, output), columns.resume) as steps:
+        if form == "csv" and not steps.done.lines:
+            steps.write(as_csv(columns.header))
+        steps.skip(incoming.lines)
+        first = steps.done.lines + 1
+        for number, one in enumerate(counted(answers.of(incoming, steps)), start=first):
+            steps.write(_translation_lines(number, one, form, columns, numbered=nbest))
+            sure = one.confidence  # a line without a word has none
+            if columns.flag_below is not None and sure is not None and sure < columns.flag_below:
+                typer.echo(f"line {number}: confidence {sure:.3f}", err=True)
+    _say_left(translator)
 
 
 @contextmanager
-def without_collector() -> Iterator[None]:
-    """Pauses garbage collection: importing and loading leave next to none, and it takes a tenth of
-    the start.
-    """
+def _without_collector() -> Iterator[None]:
+    """Pauses garbage collection, which takes a tenth of the start and finds next to nothing."""
     gc.disable()
     try:
         yield
@@ -196,103 +189,46 @@ def without_collector() -> Iterator[None]:
         gc.enable()
 
 
-def say_left(translator: "Translator") -> None:
-    """Reports how many lines the native engine left to torch."""
+def _say_left(translator: "Translator") -> None:
     if translator.left:
         typer.echo(f"lines that the engine left to torch: {translator.left:,}", err=True)
 
 
-def write_all(
-    answers: "Answers",
-    incoming: Lines[str],
-    steps: Steps,
-    write: Callable[[int, "Translation"], str],
-    flag: "Flag",
-) -> None:
-    """Writes the translation of every line that is not finished yet."""
-    steps.skip(incoming.lines)
-    first = steps.done.lines + 1
-    for number, translation in enumerate(counted(answers.of(incoming, steps)), start=first):
-        steps.write(write(number, translation))
-        flag.see(number, translation)
-
-
-def this_command(
-    context: typer.Context, output: Path | None, glossary: Path | None
-) -> dict[str, str]:
-    """What the output of this command depends on besides its input; empty without --output."""
+def _this_command(context: typer.Context, output: Path | None) -> dict[str, str]:
     if output is None:
         return {}
     apart = {"model", "file", "output", "resume", "threads"}
     options = {name: value for name, value in context.params.items() if name not in apart}
-    if glossary is not None:
-        options["glossary"] = sha256(glossary.read_bytes()).hexdigest()
     return command_of(options, model_folders(context.params["model"]), version("jumok"))
 
 
-@dataclass
-class Flag:
-    """Reports lines with a confidence below `below` on stderr; None: no line."""
-
-    below: float | None
-
-    def see(self, number: int, translation: "Translation") -> None:
-        """Reports this line if its confidence is too low; a line without a word has none."""
-        sure = translation.confidence
-        if self.below is not None and sure is not None and sure < self.below:
-            typer.echo(f"line {number}: confidence {sure:.3f}", err=True)
-
-
-def to_json(number: int, translation: "Translation") -> str:
-    """One JSON object a source line; lines are counted from 1."""
-    return json.dumps({"line": number} | translation.facts(), ensure_ascii=False) + "\n"
-
-
-def _share(value: float | None) -> str:
-    return "" if value is None else f"{value:.4f}"
-
-
-def to_columns(
-    numbered: bool, scores: bool, alignments: bool, confidence: bool = False
-) -> Callable[[int, "Translation"], str]:
-    """A writer of tab-separated columns: number, text, score, confidence, alignment, if given."""
-
+def _translation_lines(
+    number: int, translation: "Translation", form: OutputForm, columns: TranslationOutput, *,
+    numbered: bool,
+) -> str:  # fmt: skip
+    """The lines of a source line: its translation and the alternatives, or one JSON object."""
+    if form == "json":
+        return json.dumps({"line": number} | translation.facts(), ensure_ascii=False) + "\n"
     from jumok.alignment.words import pharaoh
 
-    def write(number: int, translation: "Translation") -> str:
-        lines = []
-        for one in (translation, *translation.alternatives):
-            columns = [str(number)] if numbered else []
-            columns.append(one.text)
-            columns += [f"{one.score:.4f}"] if scores else []
-            columns += [_share(one.confidence)] if confidence else []
-            columns += [pharaoh(one.alignment or ())] if alignments else []
-            lines.append("\t".join(columns) + "\n")
-        return "".join(lines)
+    lines = []
+    for one in (translation, *translation.alternatives):
+        cells = {
+            "line": number,
+            "translation": one.text,
+            "score": one.score,
+            "confidence": one.confidence,
+            "alignment": pharaoh(one.alignment or ()),
+        }
+        if form == "csv":
+            lines.append(as_csv([cells[name] for name in columns.header]))
+            continue
+        names = columns.header if numbered else columns.header[1:]
+        lines.append("\t".join(_plain_cell(cells[name], name) for name in names) + "\n")
+    return "".join(lines)
 
-    return write
 
-
-def to_csv(
-    scores: bool, alignments: bool, confidence: bool
-) -> tuple[Callable[[int, "Translation"], str], str]:
-    """A writer of CSV rows, one for each translation of a line, and their header."""
-    asked = {"score": scores, "confidence": confidence, "alignment": alignments}
-    header = ("line", "translation", *(name for name, wanted in asked.items() if wanted))
-
-    from jumok.alignment.words import pharaoh
-
-    def write(number: int, translation: "Translation") -> str:
-        rows = (
-            {
-                "line": number,
-                "translation": one.text,
-                "score": one.score,
-                "confidence": one.confidence,
-                "alignment": pharaoh(one.alignment or ()),
-            }
-            for one in (translation, *translation.alternatives)
-        )
-        return as_csv(*([row[name] for name in header] for row in rows))
-
-    return write, as_csv(header)
+def _plain_cell(value: object, name: str) -> str:
+    if name in ("score", "confidence"):
+        return "" if value is None else f"{value:.4f}"
+    return str(value)

@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import typer
-from rich.table import Table
 
 from jumok.cli.columns import linked_pairs_of, named_columns
-from jumok.cli.options import GoldFiles, Machine, Model, Output, model_folders
-from jumok.cli.output.cells import COLUMNS, JSON, Form, as_csv, form_of
+from jumok.cli.options import GoldFiles, Machine, ModelOrEnsemble, Output, model_folders
+from jumok.cli.output.cells import COLUMNS, JSON, OutputForm, as_csv, form_of
 from jumok.cli.output.streams import check_output, open_output
-from jumok.cli.screen import console, counted
+from jumok.cli.screen import console, counted, plain_table
 from jumok.errors import ConfigError
 from jumok.options import option
 
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from jumok.evaluation.alignment_settings import AlignedPair, SettingTable
     from jumok.systems.translation.translator import Translator
 
-AHEAD = 32
+PAIRS_AHEAD = 32
 """Batches that are read before the first is aligned, to put lines of similar length into one."""
 
 WHERE = "Alignment setting"
@@ -72,7 +71,7 @@ class SettingChanges:
 
 
 def align(
-    model: Model,
+    model: ModelOrEnsemble,
     *,
     files: Annotated[GoldFiles, GoldFiles()],
     changes: Annotated[SettingChanges, SettingChanges()],
@@ -107,18 +106,19 @@ def align(
 
     table = SettingTable(translator) if judged else None
     pairs = read_aligned(corpus, gold, links)
-    lines = _lines(_Work(translator, aligner, table, machine.batch), pairs, form, corpus.files[0])
+    lines = _link_lines(
+        _Work(translator, aligner, table, machine.batch), pairs, form, corpus.files[0]
+    )
     if table is None or output is not None:
         with open_output(output) as stream:
             stream.writelines(counted(lines))
     else:
         deque(counted(lines), maxlen=0)
     if table is not None:
-        _say(table.scores(), aligner.readings[0], model, as_json)
+        _print_rates(table.scores(), aligner.readings[0], model, as_json)
 
 
 def _aligner(translator: "Translator", changes: SettingChanges, model: str) -> "Aligner":
-    """The aligner with the bundles' alignment settings and the given changes."""
     aligner = translator.aligner
     if not aligner.aligns:
         raise ConfigError("this model has no cross-attention, so it cannot align words.", got=model)
@@ -135,7 +135,9 @@ class _Work(NamedTuple):
     batch: int
 
 
-def _lines(work: _Work, pairs: "Iterator[AlignedPair]", form: Form, file: Path) -> Iterator[str]:
+def _link_lines(
+    work: _Work, pairs: "Iterator[AlignedPair]", form: OutputForm, file: Path
+) -> Iterator[str]:
     """The links of each pair as a line; too long pairs are reported at the end."""
     long: list[int] = []
     if form == "csv":
@@ -143,7 +145,7 @@ def _lines(work: _Work, pairs: "Iterator[AlignedPair]", form: Form, file: Path) 
     from jumok.alignment.words import pharaoh
     from jumok.systems.translation.pairs import align_pairs, encode_pairs
 
-    while chunk := list(islice(pairs, AHEAD * work.batch)):
+    while chunk := list(islice(pairs, PAIRS_AHEAD * work.batch)):
         encoded = encode_pairs(
             work.translator, [pair.source for pair in chunk], [pair.target for pair in chunk]
         )
@@ -164,30 +166,30 @@ def _lines(work: _Work, pairs: "Iterator[AlignedPair]", form: Form, file: Path) 
         typer.echo(f"{file}: too long for the model, so without links: line {lines}", err=True)
 
 
-def _say(
+def _print_rates(
     scores: "Mapping[AlignmentSetting, AlignmentScores]",
     asked: "AlignmentSetting | None",
     model: str,
     as_json: bool,
 ) -> None:
-    """Prints the error rates by layer and head, or everything as one JSON object."""
     best = min(scores, key=lambda reading: scores[reading].error_rate)
     if as_json:
-        rows = [_facts(reading, scores[reading]) for reading in scores]
-        chosen = None if asked is None else _facts(asked, scores[asked])
-        facts = {"model": model, "best": _facts(best, scores[best]), "used": chosen}
+        rows = [_setting_facts(reading, scores[reading]) for reading in scores]
+        chosen = None if asked is None else _setting_facts(asked, scores[asked])
+        facts = {"model": model, "best": _setting_facts(best, scores[best]), "used": chosen}
         typer.echo(json.dumps(facts | {"readings": rows}, indent=2))
         return
     ways = [(norms, at_input) for norms in (False, True) for at_input in (False, True)]
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    table.add_column("layer.head", no_wrap=True)
-    for norms, at_input in ways:
-        name = f"{'norm' if norms else 'weight'}, {'read' if at_input else 'write'}"
-        table.add_column(name, justify="right", no_wrap=True)
+    names = (
+        f"{'norm' if norms else 'weight'}, {'read' if at_input else 'write'}"
+        for norms, at_input in ways
+    )
+    table = plain_table("layer.head", *names, left=("layer.head",))
     for layer, head in dict.fromkeys((reading.layer, reading.head) for reading in scores):
         name = f"{layer + 1}.{'all' if head is None else head + 1}"
         cells = [replace(best, layer=layer, head=head, norms=n, at_input=i) for n, i in ways]
-        table.add_row(name, *(_cell(scores[each], each == best) for each in cells))
+        rates = (f"{'* ' * (each == best)}{100 * scores[each].error_rate:.1f}" for each in cells)
+        table.add_row(name, *rates)
     screen = console()
     screen.print(table)
     screen.print("Alignment error rate, percent; * is the best.")
@@ -195,18 +197,14 @@ def _say(
         if reading is not None:
             score = scores[reading]
             screen.print(
-                f"{name}: {_named(reading)}: error rate {100 * score.error_rate:.2f}, precision "
-                f"{100 * score.precision:.2f}, recall {100 * score.recall:.2f}, "
+                f"{name}: {_setting_words(reading)}: error rate {100 * score.error_rate:.2f}, "
+                f"precision {100 * score.precision:.2f}, recall {100 * score.recall:.2f}, "
                 f"{score.links:,} links",
                 soft_wrap=True,
             )
 
 
-def _cell(scores: "AlignmentScores", best: bool) -> str:
-    return f"{'* ' if best else ''}{100 * scores.error_rate:.1f}"
-
-
-def _named(reading: "AlignmentSetting") -> str:
+def _setting_words(reading: "AlignmentSetting") -> str:
     head = "all heads" if reading.head is None else f"head {reading.head + 1}"
     step = "reads" if reading.at_input else "writes"
     return (
@@ -215,7 +213,7 @@ def _named(reading: "AlignmentSetting") -> str:
     )
 
 
-def _facts(reading: "AlignmentSetting", scores: "AlignmentScores") -> dict[str, object]:
+def _setting_facts(reading: "AlignmentSetting", scores: "AlignmentScores") -> dict[str, object]:
     """A setting and its scores for JSON; layers and heads are counted from 1."""
     return {
         "layer": reading.layer + 1,

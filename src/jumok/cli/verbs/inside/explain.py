@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 from rich.table import Table
 
-from jumok.cli.groups import Without
 from jumok.cli.late_verbs import load_attached
-from jumok.cli.options import Beams, Machine
-from jumok.cli.saved_trace import saved_trace
+from jumok.cli.options import Beams, Machine, Without
 from jumok.cli.screen import console
 from jumok.errors import ConfigError
 from jumok.options import option
@@ -119,6 +117,8 @@ def explain(
         )
     if model is None or given is None or asked.row is None:
         raise _incomplete(model, given)
+    from jumok.cli.looking import saved_trace
+
     family = machine.load_family(model)
     trace = saved_trace(family, given, {"--target": asked.target, "--beam": beam})
     trace = trace or _traced(family, given, asked.target, beam)
@@ -126,7 +126,6 @@ def explain(
 
 
 def _explain(trace: "Trace", asked: RowArgs, row: str) -> None:
-    """Prints a row of a trace."""
     head = None if asked.head is None else asked.head - 1
     layer = None if asked.layer is None else asked.layer - 1
     from jumok.inspection import explain as inspection_explain
@@ -142,7 +141,6 @@ def _explain(trace: "Trace", asked: RowArgs, row: str) -> None:
 
 
 def _check_lecture(given: dict[str, object], asked: RowArgs) -> None:
-    """Refuses options that have no meaning with --lecture."""
     given |= {f"--{name.replace('_', '-')}": value for name, value in asdict(asked).items()}
     strange = [name for name, value in given.items() if value is not None]
     if strange:
@@ -166,7 +164,6 @@ def _incomplete(model: str | None, given: str | None) -> ConfigError:
 def _print_name(
     trace: "Trace", explained: "ExplainedRow", number: int, word: str, at_input: bool | None
 ) -> None:
-    """Prints the row, its layer and head, and the other rows of the word."""
     screen, site = console(), explained.site
     from jumok.inspection.explain import row_name
 
@@ -177,7 +174,6 @@ def _print_name(
 
 
 def _read_head(trace: "Trace", site: "Site") -> int | None:
-    """The head that alignments are extracted from, if it is at this site."""
     setting = trace.findings.setting if site.part == "cross" else None
     return setting.head if setting is not None and setting.layer == site.layer else None
 

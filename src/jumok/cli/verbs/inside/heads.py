@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Literal, TextIO
 import typer
 from rich.console import Console
 
-from jumok.cli.groups import Without
 from jumok.cli.head_cards.corpora import CorpusArgs, HeadCorpus, PairsCorpus
 from jumok.cli.head_cards.table import ModelCards, show_cards, show_curves, write_cells
-from jumok.cli.options import Machine, Output, model_folders
+from jumok.cli.options import Machine, Output, Without, model_folders
 from jumok.cli.output.cells import SEPARATORS
 from jumok.cli.output.streams import check_output, open_output
 from jumok.errors import ConfigError
@@ -25,36 +24,33 @@ if TYPE_CHECKING:
     from jumok.systems.catalog import OpenedModel
     from jumok.systems.translation.translator import Translator
 
-Models = Annotated[
-    list[str],
-    typer.Argument(
-        help="A bundle; several with the same heads are printed side by side, such as stages of "
-        "one training run."
-    ),
-]
-Prune = Annotated[
-    bool,
-    typer.Option(
-        "--prune", help="Prune heads step by step (least important first) and score the model."
-    ),
-]
-Scorer = Annotated[
-    Literal["bleu", "likelihood"],
-    typer.Option(
-        help="With --prune: score by greedy BLEU, or by the (faster) reference likelihood."
-    ),
-]
-Save = Annotated[
-    Path | None, typer.Option(help="Save the cards as a page (.html) that works offline.")
-]
 SCORERS = {"bleu": "BLEU, greedy", "likelihood": "log-probability, nats per token"}
 
 
 def heads(
-    models: Models,
-    prune: Prune = False,
-    score: Scorer = "bleu",
-    save: Save = None,
+    models: Annotated[
+        list[str],
+        typer.Argument(
+            help="A bundle; several with the same heads are printed side by side, such as stages "
+            "of one training run."
+        ),
+    ],
+    prune: Annotated[
+        bool,
+        typer.Option(
+            "--prune",
+            help="Prune heads step by step (least important first) and score the model.",
+        ),
+    ] = False,
+    score: Annotated[
+        Literal["bleu", "likelihood"],
+        typer.Option(
+            help="With --prune: score by greedy BLEU, or by the (faster) reference likelihood."
+        ),
+    ] = "bleu",
+    save: Annotated[
+        Path | None, typer.Option(help="Save the cards as a page (.html) that works offline.")
+    ] = None,
     *,
     data: Annotated[CorpusArgs, CorpusArgs()],
     written: Annotated[Output, Output()],
@@ -85,7 +81,7 @@ def heads(
     kind, output, batch = _kind(written.output, written.as_json), written.output, machine.batch
     for file in (output, save):
         check_output(file, data.source, data.target, data.data, data.gold)
-    opened = _opened(folders)
+    opened = _open_all(folders)
     task, kind_of = next((each.task, each.kind) for each in opened.values())
     make: Callable[[CorpusArgs], HeadCorpus] = kind_of.entry("corpus")
     corpus = make(replace(data, task=task))
@@ -102,33 +98,36 @@ def heads(
 
     check_same_heads(list(measured.values()))
     if save is not None:
-        _save(save, _named(measured, opened), corpus)
+        _save(save, _by_name(measured, opened), corpus)
     with open_output(output) as stream:
-        _write(stream, kind, measured, curves, score)
+        _write_cards(stream, kind, measured, curves, score)
 
 
-def _write(
+def _write_cards(
     stream: TextIO,
     kind: str,
     measured: "Mapping[str, Sequence[AnyHeadCard]]",
     curves: "Mapping[str, Sequence[PrunedPoint]]",
     score: str,
 ) -> None:
-    """Writes the cards in the format that `_kind` returns."""
     if kind in SEPARATORS:
-        write_cells(stream, _facts(measured), SEPARATORS[kind])
+        write_cells(stream, _card_facts(measured), SEPARATORS[kind])
     elif kind == ".json":
-        shares = {"score": SCORERS[score], "curves": _points(curves)} if curves else {}
-        told = _facts(measured)
-        cards = {**told[0]} if len(told) == 1 else {"models": told}
-        stream.write(json.dumps(cards | shares, indent=2) + "\n")
+        points = {part: [each._asdict() for each in points] for part, points in curves.items()}
+        pruned = {"score": SCORERS[score], "curves": points} if curves else {}
+        models = _card_facts(measured)
+        cards = {**models[0]} if len(models) == 1 else {"models": models}
+        stream.write(json.dumps(cards | pruned, indent=2) + "\n")
     else:
-        _show(Console(file=stream, markup=False, highlight=False), measured, curves, score)
+        screen = Console(file=stream, markup=False, highlight=False)
+        show_cards(screen, measured)
+        if curves:
+            show_curves(screen, curves, SCORERS[score])
 
 
 def _kind(output: Path | None, as_json: bool) -> str:
-    """The format of the output: ".json", ".csv", ".tsv", or "" for the table of the terminal."""
-    suffix = "" if output is None else output.suffix
+    """The suffix of the output's format; "": the table of the terminal."""
+    suffix = "" if output is None else output.suffix.lower()
     if as_json and suffix in ("", ".json"):
         return ".json"
     if as_json or suffix not in ("", ".txt", ".json", *SEPARATORS):
@@ -140,18 +139,7 @@ def _kind(output: Path | None, as_json: bool) -> str:
     return "" if suffix == ".txt" else suffix
 
 
-def _show(
-    screen: Console,
-    measured: "Mapping[str, Sequence[AnyHeadCard]]",
-    curves: "Mapping[str, Sequence[PrunedPoint]]",
-    score: str,
-) -> None:
-    show_cards(screen, measured)
-    if curves:
-        show_curves(screen, curves, SCORERS[score])
-
-
-def _opened(folders: "Mapping[str, Path]") -> "dict[str, OpenedModel]":
+def _open_all(folders: "Mapping[str, Path]") -> "dict[str, OpenedModel]":
     """The models, read up to their weights; ConfigError if they cannot be compared."""
     from jumok.systems.catalog import open_model
 
@@ -167,8 +155,7 @@ def _opened(folders: "Mapping[str, Path]") -> "dict[str, OpenedModel]":
     return opened
 
 
-def _facts(measured: "Mapping[str, Sequence[AnyHeadCard]]") -> list[ModelCards]:
-    """The cards of each model."""
+def _card_facts(measured: "Mapping[str, Sequence[AnyHeadCard]]") -> list[ModelCards]:
     return [
         {"model": model, "heads": [card.facts() for card in cards]}
         for model, cards in measured.items()
@@ -176,12 +163,6 @@ def _facts(measured: "Mapping[str, Sequence[AnyHeadCard]]") -> list[ModelCards]:
 
 
 def _folders(models: Sequence[str], prune: bool, save: Path | None) -> dict[str, Path]:
-    """The folder of each model.
-
-    Raises:
-        ConfigError: an ensemble, or a model given twice; several models with --prune; --save with
-            another suffix than .html.
-    """
     folders = {}
     for model in models:
         named = model_folders(model)
@@ -201,7 +182,7 @@ def _folders(models: Sequence[str], prune: bool, save: Path | None) -> dict[str,
     return folders
 
 
-def _named(
+def _by_name(
     measured: "Mapping[str, Sequence[AnyHeadCard]]", opened: "Mapping[str, OpenedModel]"
 ) -> "Mapping[str, Sequence[AnyHeadCard]]":
     """The models by the names on their cards, or by their folders if two names are equal."""
@@ -236,10 +217,10 @@ def _curves(
         )
         texts = [translation.text for translation in translations]
         language = translator.target_language
-        (found_bleu,) = score_text(
+        (measured,) = score_text(
             texts, targets, target_language=language, metrics=("bleu",), resamples=0
         )
-        return found_bleu.value
+        return measured.value
 
     from jumok.systems.translation.result import likelihood
 
@@ -250,7 +231,3 @@ def _curves(
     from jumok.inspection.heads.pruning import pruning_curves
 
     return pruning_curves(translator.models[0], cards, scorer)
-
-
-def _points(curves: "Mapping[str, Sequence[PrunedPoint]]") -> dict[str, list[dict[str, float]]]:
-    return {part: [point._asdict() for point in points] for part, points in curves.items()}

@@ -9,20 +9,25 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from jumok.cli import screen
-from jumok.cli import tour as tour_options
-from jumok.cli.figure import FigureArgs, save_figure
-from jumok.cli.groups import Without
-from jumok.cli.options import Beams, Machine, Model, model_folders
+from jumok.cli.looking import (
+    Beside,
+    FigureArgs,
+    ListTours,
+    TourName,
+    fitting,
+    load_beside,
+    save_figure,
+    saved_trace,
+    wanted_tour,
+)
+from jumok.cli.options import Beams, Machine, ModelOrEnsemble, Without, model_folders
 from jumok.cli.output.streams import open_output
-from jumok.cli.saved_trace import saved_trace
-from jumok.cli.second_model import Beside, load_beside
+from jumok.cli.screen import waiting
 from jumok.errors import ConfigError
 from jumok.options import option
 
 if TYPE_CHECKING:
     from jumok.decoding import DecodingOptions
-    from jumok.inspection.page.origin import PageOrigin
     from jumok.inspection.trace import Trace
     from jumok.serving.pictures import ServedPictures
     from jumok.tracing.catalog import Family
@@ -35,7 +40,7 @@ PerhapsGiven = Annotated[
         help="A sentence, an image file, or a saved trace (.npz) (default: examples in the page).",
     ),
 ]
-LEVEL: Literal["qk"] = "qk"
+DEFAULT_LEVEL: Literal["qk"] = "qk"
 
 
 @dataclass(frozen=True)
@@ -52,7 +57,7 @@ class PageArgs:
         metavar="LINKS",
     )
     level: Literal["weights", "qk", "full"] = option(
-        LEVEL,
+        DEFAULT_LEVEL,
         "What the trace keeps. qk adds queries, keys and values, so weights can be recomputed, but "
         "the file is larger; full also adds the residual streams.",
     )
@@ -67,11 +72,11 @@ class PageArgs:
 
 
 def look(
-    model: Model,
+    model: ModelOrEnsemble,
     given: PerhapsGiven = None,
     beam: Beams = None,
-    tour: tour_options.Wanted = None,
-    tours: tour_options.Listed = False,  # noqa: ARG001 (answered when it is read)
+    tour: TourName = None,
+    tours: ListTours = False,  # noqa: ARG001 (answered when it is read)
     *,
     shown: Annotated[PageArgs, PageArgs()],
     second: Annotated[Beside, Beside()],
@@ -102,41 +107,52 @@ def look(
     """
     from jumok.cli.way_in import report_of
     from jumok.inspection.page import document
+    from jumok.inspection.page.origin import PageOrigin
 
     save = shown.save
-    _check_save(save, two=bool(second.against or second.model))
-    _check_live(save is None and not figure.wanted, shown.port, shown.host)
-    guide = tour_options.wanted_tour(tour, save, figure.figure)
+    _check_request(shown, figure, two=bool(second.against or second.model))
+    guide = wanted_tour(tour, save, figure.figure)
     family = machine.load_family(model)
     kept = _saved(family, given, shown, second, figure, beam)
     options = family.options if beam is None else replace(family.options, beam=beam)
     traced = partial(family.trace, options=options, level=shown.level, name=family.name)
-    sides = _sides(model, traced, options, shown, second, given, machine)
+    sides = _comparison(model, traced, options, shown, second, given, machine)
     examples = _examples(family) if given is None else []
     first = given if given is not None or not examples else examples[0]
     trace, other = (
-        (kept, None) if kept else _looked(family, sides, first, second.against, shown.target)
+        (kept, None) if kept else _first_traces(family, sides, first, second.against, shown.target)
     )
-    trace = trace if shown.gold is None else _linked(trace, shown.gold)
+    if shown.gold is not None:
+        from jumok.evaluation.alignment import parse_gold, with_gold
+
+        trace = with_gold(trace, parse_gold(shown.gold))
     if figure.wanted:
         save_figure(trace, figure)
     named = given if kept or family.reads == "picture" else None
     searched = None if beam is None else options
-    origin = _origin(model, named, shown.target, searched, second.model, kept is not None)
+    folders = [str(folder) for folder in model_folders(model)]
+    origin = PageOrigin(folders, named, kept is not None, shown.target, searched, second.model)
     page = partial(
         document.page, trace, other=other, examples=examples, before=sides.before,
         run=report_of(family.opened.parts[0], given if kept is None else None), origin=origin,
-        tour=tour_options.fitting(guide, trace),
+        tour=fitting(guide, trace),
     )  # fmt: skip
     if save is not None:
-        save_trace(trace, save, page, other)
+        _save_trace(trace, save, page, other)
     elif not figure.wanted:
         live = replace(sides, traced=_searching(traced, family, machine))
-        pictures = _pictures(family, None if kept else given)
-        serve(page, live, shown.port, shown.browser, pictures, shown.host)
+        pictures = _served_pictures(family, None if kept else given)
+        serve_page(page, live, shown.port, shown.browser, pictures, shown.host)
 
 
-def _sides(
+def _examples(family: "Family") -> list[str]:
+    """Texts that the page offers; none for a model that reads images."""
+    from jumok.cli.examples import examples_for
+
+    return [] if family.reads == "picture" else examples_for(family.opened.parts[0])
+
+
+def _comparison(
     model: str,
     traced: "Callable[..., Trace]",
     options: "DecodingOptions",
@@ -145,7 +161,6 @@ def _sides(
     given: str | None,
     machine: Machine,
 ) -> "Comparison":
-    """What traces the model, and what it is compared with."""
     from jumok.tracing.comparison import Comparison
 
     second.check(model)
@@ -169,14 +184,13 @@ def _saved(
         alone = {"--save": shown.save, "--figure": figure.figure, "--gold": shown.gold}
         _check_alone({**asked, **alone})
         return None
-    anew = {"--beam": beam, "--level": None if shown.level == LEVEL else shown.level}
+    anew = {"--beam": beam, "--level": None if shown.level == DEFAULT_LEVEL else shown.level}
     return saved_trace(family, given, {**asked, **anew})
 
 
 def _searching(
     traced: "Callable[..., Trace]", family: "Family", machine: Machine
 ) -> "Callable[..., Trace]":
-    """Traces with the native engine's search, where it gives the same output."""
     if machine.precision != "fp32":
         return traced
     from jumok.tracing.translation import load_searcher
@@ -185,28 +199,7 @@ def _searching(
     return partial(traced, searcher=searcher)
 
 
-def _origin(
-    model: str,
-    given: str | None,
-    target: str | None,
-    options: "DecodingOptions | None",
-    beside: str | None,
-    saved: bool,
-) -> "PageOrigin":
-    folders = [str(folder) for folder in model_folders(model)]
-    from jumok.inspection.page.origin import PageOrigin
-
-    return PageOrigin(folders, given, saved, target, options, beside)
-
-
-def _examples(family: "Family") -> list[str]:
-    """Texts that the page offers; none for a model that reads images."""
-    from jumok.cli.examples import examples_for
-
-    return [] if family.reads == "picture" else examples_for(family.opened.parts[0])
-
-
-def _looked(
+def _first_traces(
     family: "Family",
     sides: "Comparison",
     given: str | None,
@@ -221,15 +214,14 @@ def _looked(
     from jumok.tracing.catalog import check_given
 
     check_given(family, given)
-    with screen.waiting("Search, ablation, attribution:") as count:
+    with waiting("Search, ablation, attribution:") as count:
         from jumok.tracing.request import EVERYTHING
 
         extras = replace(EVERYTHING, check_cancelled=count)
         return sides.look(given, against or "", target, extras=extras)
 
 
-def _pictures(family: "Family", first: str | None) -> "ServedPictures | None":
-    """The images that the live page may read; None: the model reads text."""
+def _served_pictures(family: "Family", first: str | None) -> "ServedPictures | None":
     from jumok.serving.pictures import ServedPictures
     from jumok.tracing.catalog import check_given
 
@@ -238,14 +230,7 @@ def _pictures(family: "Family", first: str | None) -> "ServedPictures | None":
     )
 
 
-def _linked(trace: "Trace", gold: str) -> "Trace":
-    from jumok.evaluation.alignment import parse_gold, with_gold
-
-    return with_gold(trace, parse_gold(gold))
-
-
 def _check_alone(asked: dict[str, object]) -> None:
-    """Refuses options that need a text or an image."""
     options = [name for name, value in asked.items() if value is not None]
     if options:
         raise ConfigError(
@@ -255,14 +240,8 @@ def _check_alone(asked: dict[str, object]) -> None:
         )
 
 
-def _check_live(live: bool, port: int, host: str | None) -> None:
-    if not live and (port or host is not None):
-        raise ConfigError(
-            "--port and --host are for the live page.", do="leave them out, or --save and --figure"
-        )
-
-
-def _check_save(save: Path | None, two: bool) -> None:
+def _check_request(shown: PageArgs, figure: FigureArgs, *, two: bool) -> None:
+    save = shown.save
     if save is not None and save.suffix not in (".html", ".npz"):
         raise ConfigError(
             "--save writes a page or a trace.",
@@ -275,12 +254,16 @@ def _check_save(save: Path | None, two: bool) -> None:
             got="--save FILE.npz with --against or --with",
             do="save a page, or each trace by itself",
         )
+    live = save is None and not figure.wanted
+    if not live and (shown.port or shown.host is not None):
+        raise ConfigError(
+            "--port and --host are for the live page.", do="leave them out, or --save and --figure"
+        )
 
 
-def save_trace(
+def _save_trace(
     trace: "Trace", file: Path, page: Callable[..., str], other: "Trace | None" = None
 ) -> None:
-    """Saves the page or the trace, by the file's suffix, and reports outputs and file on stderr."""
     second = "" if other is None else f"\n{other.findings.own_output or other.output}"
     typer.echo(f"{trace.output}{second}\n{file}", err=True)
     if file.suffix == ".npz":
@@ -290,7 +273,7 @@ def save_trace(
         stream.write(page())
 
 
-def serve(
+def serve_page(
     page: Callable[[str], str],
     sides: "Comparison",
     port: int,
@@ -301,8 +284,7 @@ def serve(
     """Serves the page on 127.0.0.1 until Ctrl-C; a changed input or setting is traced again.
 
     Args:
-        page: makes the page's HTML, given the token of its requests.
-        pictures: the images that the page may read; None: the model reads text.
+        page: (token of its requests) -> its HTML.
         host: a further host name, with its port, to accept requests for.
     """
     try:

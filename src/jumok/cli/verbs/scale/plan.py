@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from jumok.cli.options import Recipe
-from jumok.cli.scale.plan_tables import as_json_object, say_plan, say_table
+from jumok.cli.options import AsOneObject, Recipe
+from jumok.cli.plan_tables import as_json_object, say_plan, say_table
 from jumok.cli.screen import console
 from jumok.errors import ConfigError
 from jumok.options import option
@@ -17,15 +17,8 @@ from jumok.options import option
 if TYPE_CHECKING:
     from jumok.planning.network import Cluster
 
-EACH = 8
-"""Cards of a node, unless more is known."""
+CARDS_OF_A_NODE = 8
 MOST_CARDS = 1 << 20
-
-Set = Annotated[
-    list[str] | None,
-    typer.Option("--set", help="Change a key of the recipe: model.dim=512. Repeatable."),
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
 @dataclass(frozen=True)
@@ -72,8 +65,11 @@ class AssumedNumbers:
 
 def plan(
     recipe: Recipe,
-    changes: Set = None,
-    as_json: AsJson = False,
+    changes: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Change a key of the recipe: model.dim=512. Repeatable."),
+    ] = None,
+    as_json: AsOneObject = False,
     *,
     cards: Annotated[CardArgs, CardArgs()],
     given: Annotated[AssumedNumbers, AssumedNumbers()],
@@ -157,7 +153,9 @@ def shapes(
         )
     layouts = []
     for count in counts:
-        inside = each or (count // nodes if nodes else count if cores else min(EACH, count))
+        inside = each or (
+            count // nodes if nodes else count if cores else min(CARDS_OF_A_NODE, count)
+        )
         inside = min(inside, count) or 1
         if count % inside or (nodes is not None and nodes * inside != count):
             raise ConfigError(

@@ -13,44 +13,42 @@ from jumok.errors import ConfigError, Location, optional_import
 if TYPE_CHECKING:
     from jumok.training.preparing.shards.plan import CorpusPlan
 
-Recipe = Annotated[
-    Path, typer.Argument(help="A recipe for translation: its file, or its name in `jumok recipes`.")
-]
-Output = Annotated[
-    Path, typer.Option("--output", "-o", help="Folder of the shards, new or begun before.")
-]
-Workers = Annotated[Literal["local", "slurm", "ray"], typer.Option(help="Where the tasks run.")]
-Tasks = Annotated[
-    int | None,
-    typer.Option(min=1, max=100_000, help="Tasks of each stage (default: --at-once)."),
-]
-AtOnce = Annotated[
-    int | None,
-    typer.Option(min=1, max=100_000, help="Tasks that run at the same time (default: all cores)."),
-]
-ShardPairs = Annotated[int, typer.Option(min=1, help="Pairs of a shard, before cleaning.")]
-Slurm = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--slurm",
-        help="KEY=VALUE for Slurm: partition and time, mem_per_cpu_gb, qos, ... Repeatable.",
-    ),
-]
-Set = Annotated[
-    list[str] | None,
-    typer.Option("--set", help="Change a key of the recipe: data.clean=false. Repeatable."),
-]
-
 
 def prepare(
-    recipe: Recipe,
-    output: Output,
-    workers: Workers = "local",
-    tasks: Tasks = None,
-    at_once: AtOnce = None,
-    shard_pairs: ShardPairs = 500_000,
-    slurm: Slurm = None,
-    changes: Set = None,
+    recipe: Annotated[
+        Path,
+        typer.Argument(help="A recipe for translation: its file, or its name in `jumok recipes`."),
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Folder of the shards, new or begun before.")
+    ],
+    workers: Annotated[
+        Literal["local", "slurm", "ray"], typer.Option(help="Where the tasks run.")
+    ] = "local",
+    tasks: Annotated[
+        int | None,
+        typer.Option(min=1, max=100_000, help="Tasks of each stage (default: --at-once)."),
+    ] = None,
+    at_once: Annotated[
+        int | None,
+        typer.Option(
+            min=1, max=100_000, help="Tasks that run at the same time (default: all cores)."
+        ),
+    ] = None,
+    shard_pairs: Annotated[
+        int, typer.Option(min=1, help="Pairs of a shard, before cleaning.")
+    ] = 500_000,
+    slurm: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--slurm",
+            help="KEY=VALUE for Slurm: partition and time, mem_per_cpu_gb, qos, ... Repeatable.",
+        ),
+    ] = None,
+    changes: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Change a key of the recipe: data.clean=false. Repeatable."),
+    ] = None,
 ) -> None:
     """Clean a large corpus and write it as shards of token ids.
 
@@ -70,19 +68,20 @@ def prepare(
     """
     given = _slurm(slurm or (), workers)
     from jumok.environment import threads
+    from jumok.systems.device import cores
 
-    cores = at_once or threads() or os.cpu_count() or 1
-    plan = plan_of(recipe, changes or (), output, tasks or cores, shard_pairs)
+    count = at_once or threads() or cores()
+    plan = plan_of(recipe, changes or (), output, tasks or count, shard_pairs)
     with optional_import("preparing a corpus in tasks", extra="prepare"):
-        from jumok.training.preparing.shards import workers as shards_workers
-    run = shards_workers.run
-    done = run(
-        plan, workers, min(cores, plan.tasks), given, lambda line: typer.echo(line, err=True)
-    )
-    if not done:
+        from jumok.training.preparing.shards.workers import run
+
+    def report(line: str) -> None:
+        typer.echo(line, err=True)
+
+    if not run(plan, workers, min(count, plan.tasks), given, report):
         typer.echo(f"submitted; squeue shows the jobs, and {plan.work / 'logs'} has their logs")
         return
-    say_result(plan)
+    _print_shards(plan)
 
 
 def plan_of(
@@ -118,8 +117,7 @@ def plan_of(
     return CorpusPlan(config, output.absolute(), tasks, shard_pairs, clean, tuple(notes))
 
 
-def say_result(plan: "CorpusPlan") -> None:
-    """Prints what was left out, and what was written."""
+def _print_shards(plan: "CorpusPlan") -> None:
     from jumok.training.folder import CLEANING
 
     stored = json.loads((plan.folder / CLEANING).read_text("utf-8"))
@@ -135,7 +133,6 @@ def say_result(plan: "CorpusPlan") -> None:
 
 
 def _slurm(given: Sequence[str], workers: str) -> dict[str, str]:
-    """The keys and values of --slurm."""
     if given and workers != "slurm":
         raise ConfigError("--slurm needs --workers slurm.", got=f"--workers {workers}")
     values = {}

@@ -15,8 +15,8 @@ from rich.table import Column, Table
 from jumok import environment
 from jumok.cli.options import Recipe
 from jumok.cli.output.cells import as_csv
-from jumok.cli.scale.study import Runs, SearchSpace, enqueue, open_study, read_keys, run_name
 from jumok.cli.screen import console
+from jumok.cli.study import SearchSpace, StudyRuns, enqueue, open_study, parse_grid, run_name
 from jumok.data.files.atomic import write_durably
 from jumok.options import option
 from jumok.systems.device import cores
@@ -67,7 +67,7 @@ def sweep(recipe: Recipe, more: More = None, *, asked: Annotated[SweepArgs, Swee
 
       jumok sweep recipe.toml --grid model.dropout=0.0..0.4 --trials 20
     """
-    keys = read_keys([*(asked.grid or ()), *(more or ())])
+    keys = parse_grid([*(asked.grid or ()), *(more or ())])
     space = SearchSpace(recipe, asked.changes or (), keys)
     wanted = [] if asked.trials else space.combinations()
     configs = [space.config(each) for each in wanted or space.ends()]
@@ -80,10 +80,10 @@ def sweep(recipe: Recipe, more: More = None, *, asked: Annotated[SweepArgs, Swee
     jobs = min(asked.jobs or len(cards) or cores(), max(left, 1))
     threads = asked.threads or max(1, cores() // jobs)
     typer.echo(f"{left} runs in {folder}, {jobs} at once", err=True)
-    runs = Runs(folder, space, metric, threads, cards)
+    runs = StudyRuns(folder, space, metric, threads, cards)
     runs.run(study, left, jobs)
     if ended := [each for each in study.trials if each.value is not None]:
-        print_results(folder, metric, ended)
+        _print_results(folder, metric, ended)
     if (stopped := runs.interrupt.signal) is not None or runs.failed:
         again = shlex.join(["jumok", *(word for word in sys.argv[1:] if word != "--resume")])
         failed = f"failed: {', '.join(runs.failed)}\n" if runs.failed else ""
@@ -99,7 +99,7 @@ def cards_here(device: str) -> list[str]:
     return list(cards) if device == "auto" else []
 
 
-def print_results(folder: Path, metric: str, trials: "Sequence[FrozenTrial]") -> None:
+def _print_results(folder: Path, metric: str, trials: "Sequence[FrozenTrial]") -> None:
     """Writes results.csv, and prints one row for runs that differ only in their seed."""
     rows, groups = [], defaultdict[tuple[str, ...], list[tuple[float, str]]](list)
     for trial in trials:

@@ -36,7 +36,7 @@ NUMBER = r"-?\d[\d.]*?(?:e-?\d+)?"
 RANGE = re.compile(rf"(log:)?({NUMBER})\.\.({NUMBER})")
 CLOSES = {"[": "]", "{": "}", '"': '"', "'": "'"}
 
-Values = Mapping[str, str]
+KeyValues = Mapping[str, str]
 """What the keys have in a run, as it is written after --set."""
 
 
@@ -48,25 +48,25 @@ class SearchSpace:
     changes: Sequence[str]
     keys: Mapping[str, Sequence[str]]
 
-    def combinations(self) -> list[Values]:
+    def combinations(self) -> list[KeyValues]:
         """Every combination, the last key changing fastest."""
         count = math.prod(map(len, self.keys.values()))
-        if count > MOST_RUNS or any(map(range_of, self.keys.values())):
+        if count > MOST_RUNS or any(map(_range_of, self.keys.values())):
             what = f"there are too many combinations: {count:,}, or numbers between two ends."
             raise ConfigError(what, do="add --trials N")
         chosen = itertools.product(*self.keys.values())
         return [dict(zip(self.keys, values, strict=True)) for values in chosen]
 
-    def ends(self) -> list[Values]:
+    def ends(self) -> list[KeyValues]:
         """The first and the last value of every key."""
-        lists = {key: (range_of(each) or ["", *each])[1:] for key, each in self.keys.items()}
+        lists = {key: (_range_of(each) or ["", *each])[1:] for key, each in self.keys.items()}
         return [{key: each[end] for key, each in lists.items()} for end in (0, -1)]
 
-    def suggest(self, trial: "Trial") -> Values:
+    def suggest(self, trial: "Trial") -> KeyValues:
         """The values of a run, as the sampler of the study chooses."""
         values: dict[str, str] = {}
         for key, choices in self.keys.items():
-            log, low, high = range_of(choices) or ("", "", "")
+            log, low, high = _range_of(choices) or ("", "", "")
             if not low:
                 values[key] = str(trial.suggest_categorical(key, choices))
             elif (low + high).isdigit():
@@ -76,7 +76,7 @@ class SearchSpace:
                 values[key] = f"{number:.4g}"
         return values
 
-    def config(self, values: Values) -> "Config":
+    def config(self, values: KeyValues) -> "Config":
         """The recipe of a run; one that trains a model further is completed from its bundle."""
         from jumok.training.start import load
 
@@ -84,13 +84,13 @@ class SearchSpace:
         return load(self.recipe, [*overrides, f'name="{run_name(values)}"'], dict(os.environ))
 
 
-def range_of(values: Sequence[str]) -> tuple[str, ...] | None:
+def _range_of(values: Sequence[str]) -> tuple[str, ...] | None:
     """("log:" or "", low, high) if the values are a range; None: they are a list."""
     match = RANGE.fullmatch(values[0]) if len(values) == 1 else None
     return match and match.groups("")
 
 
-def split_values(text: str) -> list[str]:
+def _split_values(text: str) -> list[str]:
     """The texts between commas outside of brackets and quotes; "" is the last if one is open."""
     starts, closing = [0], [""]
     for place, sign in enumerate(text):
@@ -105,7 +105,7 @@ def split_values(text: str) -> list[str]:
     return values if closing == [""] else [*values, ""]
 
 
-def read_keys(texts: Sequence[str]) -> dict[str, list[str]]:
+def parse_grid(texts: Sequence[str]) -> dict[str, list[str]]:
     """The values of each key: "seed=1,2,3" has three, "model.dropout=0.1..0.3" is a range.
 
     Raises:
@@ -114,8 +114,8 @@ def read_keys(texts: Sequence[str]) -> dict[str, list[str]]:
     keys: dict[str, list[str]] = {}
     for text in texts or [""]:
         key, equals, joined = (part.strip() for part in text.partition("="))
-        values = split_values(joined)
-        log, low, high = range_of(values) or ("", "1", "2")
+        values = _split_values(joined)
+        log, low, high = _range_of(values) or ("", "1", "2")
         faults = {
             "the grid is empty, or a key has no values.": not (key and equals),
             f"the grid has the key {key} twice.": key in keys,
@@ -134,11 +134,10 @@ def read_keys(texts: Sequence[str]) -> dict[str, list[str]]:
     return keys
 
 
-def run_name(values: Values) -> str:
+def run_name(values: KeyValues) -> str:
     """A name for a folder: dropout-0.1-seed-3 of model.dropout=0.1 and seed=3.
 
-    A key is named by its last word unless another one ends alike. A name that is long, or lost
-    letters that are not allowed in folder names, ends with a digest of the values.
+    A name that is too long, or lost letters that folders may not have, ends with a digest.
     """
     last = {key: key.rpartition(".")[2] for key in values}
     words = {key: word if [*last.values()].count(word) == 1 else key for key, word in last.items()}
@@ -187,7 +186,7 @@ def open_study(folder: Path, space: SearchSpace, metric: str, resume: bool) -> "
     return study
 
 
-def enqueue(study: "Study", wanted: Sequence[Values], count: int) -> int:
+def enqueue(study: "Study", wanted: Sequence[KeyValues], count: int) -> int:
     """Has the study try these values, or `count` in all; returns how many trials are left."""
     trials = [(each.state.name, each.user_attrs.get("values")) for each in study.trials]
     done = [values for state, values in trials if state == "COMPLETE"]
@@ -200,8 +199,8 @@ def enqueue(study: "Study", wanted: Sequence[Values], count: int) -> int:
 
 
 @dataclass
-class Runs:
-    """Trains the runs of a study, each in a process with some threads and one of the GPUs."""
+class StudyRuns:
+    """Trains the runs of a study, each in a process, with one of the GPUs."""
 
     folder: Path
     space: SearchSpace
@@ -221,7 +220,6 @@ class Runs:
             list(pool.map(lambda slot: self._work(study, left, slot), range(jobs)))
 
     def _work(self, study: "Study", left: Iterator[int], slot: int) -> None:
-        """Runs trials, one after the other."""
         from optuna.trial import TrialState
 
         for _ in left:
@@ -241,7 +239,7 @@ class Runs:
             score = None if values in known else self._score(trial, values, slot)
             study.tell(trial, score, TrialState.FAIL if score is None else TrialState.COMPLETE)
 
-    def _score(self, trial: "Trial", values: Values, slot: int) -> float | None:
+    def _score(self, trial: "Trial", values: KeyValues, slot: int) -> float | None:
         """The score of a run's best validation; None: it failed, was stopped, or has none."""
         name = run_name(values)
         log = self.folder / "logs" / f"{name}.txt"
@@ -263,11 +261,8 @@ class Runs:
         typer.echo(f"finished: {name}  {self.metric} {score:.3f}", err=True)
         return score
 
-    def _train(self, name: str, values: Values, slot: int, log: Path) -> int:
-        """Trains a run in a session of its own: Ctrl-C would reach it twice otherwise.
-
-        JUMOK_LEASH ends it, with a checkpoint, when its input ends: when the sweep is gone.
-        """
+    def _train(self, name: str, values: KeyValues, slot: int, log: Path) -> int:
+        """Trains a run in a session of its own: Ctrl-C would reach it twice otherwise."""
         recipe, runs = self.folder / "recipes" / f"{name}.toml", self.folder / "runs"
         write_durably(recipe, recipe_text(self.space.config(values)).encode())
         words = [sys.executable, "-m", "jumok", "train", str(recipe)]

@@ -15,28 +15,26 @@ if TYPE_CHECKING:
 
 INDEX = "index.html"
 
-To = Annotated[Literal["web"], typer.Option("--to", help="What to make: web = an HTML page.")]
-Output = Annotated[
-    Path,
-    typer.Option("--output", "-o", help="FILE.html, or a folder, which gets an index.html."),
-]
-Title = Annotated[
-    str | None, typer.Option(help="The model's name on the page (default: the bundle's).")
-]
-Weights = Annotated[
-    Literal["int8", "bf16", "fp32"],
-    typer.Option("--precision", help="Number format of the weights: 1, 2 or 4 bytes each."),
-]
-Beam = Annotated[int, typer.Option("--beam", "-b", min=1, max=100, help="Beam size; 1 = greedy.")]
-
 
 def export(
     model: OneModel,
-    output: Output,
-    to: To = "web",
-    title: Title = None,
-    precision: Weights = "int8",
-    beam: Beam = 5,
+    output: Annotated[
+        Path,
+        typer.Option("--output", "-o", help="FILE.html, or a folder, which gets an index.html."),
+    ],
+    to: Annotated[
+        Literal["web"], typer.Option("--to", help="What to make: web = an HTML page.")
+    ] = "web",
+    title: Annotated[
+        str | None, typer.Option(help="The model's name on the page (default: the bundle's).")
+    ] = None,
+    precision: Annotated[
+        Literal["int8", "bf16", "fp32"],
+        typer.Option("--precision", help="Number format of the weights: 1, 2 or 4 bytes each."),
+    ] = "int8",
+    beam: Annotated[
+        int, typer.Option("--beam", "-b", min=1, max=100, help="Beam size; 1 = greedy.")
+    ] = 5,
 ) -> None:
     """Make a page of a translator that translates by itself, in any browser.
 
@@ -48,7 +46,7 @@ def export(
 
     """
     del to  # there is one kind so far
-    file = file_of(output)
+    file = page_file(output)
     from jumok.bundle.reading import read_bundle
 
     bundle = read_bundle(Path(model))
@@ -58,7 +56,7 @@ def export(
     )
 
 
-def file_of(output: Path) -> Path:
+def page_file(output: Path) -> Path:
     """The file to write.
 
     Raises:

@@ -1,14 +1,17 @@
-"""Documents as input and output of `jumok translate`."""
+"""Lines translated as they arrive, and documents, for `jumok translate`."""
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
 from jumok.cli.options import Formats
+from jumok.cli.output.arriving import ArrivingLines
+from jumok.cli.output.resuming import Steps
 from jumok.cli.output.streams import STANDARD
 from jumok.cli.screen import counted
 from jumok.data.files.atomic import atomic_file
@@ -17,8 +20,52 @@ from jumok.data.files.reading import first_bytes, open_bytes
 from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
-    from jumok.cli.answers import Answers
+    from jumok.decoding import DecodingOptions
     from jumok.systems.translation.result import Translation
+    from jumok.systems.translation.segments import Split
+    from jumok.systems.translation.translator import Translator
+
+LINES_AHEAD = 16  # batches read before the first is translated, to sort lines by length
+
+
+@dataclass(frozen=True)
+class Answers:
+    """How lines are translated."""
+
+    translator: "Translator"
+    options: "DecodingOptions"
+    alignments: bool
+    prefix: str
+    batch: int
+    split: "Split"
+    keep: bool | list[str]
+    glossary: Path | None
+
+    def of(self, incoming: ArrivingLines[str], steps: Steps) -> "Iterator[Translation]":
+        """The translation of each line; progress is recorded after each chunk."""
+        done = steps.done.lines
+        for chunk in incoming.chunks(LINES_AHEAD * self.batch):
+            yield from self.each(chunk, done)
+            done += len(chunk)
+            steps.settle(chunk)
+
+    def each(self, lines: Iterable[str], done: int = 0) -> "Iterator[Translation]":
+        """The translation of each of these lines; `done` lines came before them."""
+        return self.translator.translate_lines(
+            lines,
+            self.options.seeded(done),
+            alignments=self.alignments,
+            prefix=self.prefix,
+            split=self.split,
+            keep=self.keep,
+            glossary=self.glossary,
+            batch_size=self.batch,
+            ahead=LINES_AHEAD,
+        )
+
+    def document(self) -> "Answers":
+        """The same for a document, whose markup needs alignments."""
+        return replace(self, alignments=self.translator.aligns)
 
 
 def document_asked(file: Path | None, format: Formats, columns: bool) -> str | None:
@@ -66,7 +113,7 @@ def _format_of(file: Path | None, format: Formats) -> str | None:
     return kind
 
 
-def translate_to(answers: "Answers", file: Path | None, output: Path | None, format: str) -> None:
+def translate_to(answers: Answers, file: Path | None, output: Path | None, format: str) -> None:
     """Translates a document, from a file or standard input to a file or standard output.
 
     Raises:
@@ -103,7 +150,6 @@ def translate_to(answers: "Answers", file: Path | None, output: Path | None, for
 
 
 def _check_name(output: Path, format: str) -> None:
-    """Raises ConfigError if the output's suffix is that of another format."""
     said = kind_of_name(output)
     if output.suffix in COMPRESSED or (said is not None and said != format):
         raise ConfigError(

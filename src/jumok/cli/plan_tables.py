@@ -5,8 +5,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.table import Table
 
+from jumok.cli.screen import plain_table
 from jumok.json_types import JsonObject
 
 if TYPE_CHECKING:
@@ -45,9 +45,8 @@ def say_table(
 ) -> None:
     """One row for each number of cards."""
     screen.print(_model_line(config, model), soft_wrap=True)
-    table = _table(
-        *(card.name, model.unit, "computing", "exchange", "busy", "run", "GB", "cost"),
-    )
+    headings = (card.name, model.unit, "computing", "exchange", "busy", "run", "GB", "cost")
+    table = plain_table(*headings, left=headings[:1])
     for plan in plans:
         fits = "" if plan.memory.total <= plan.capacity else " too much"
         table.add_row(
@@ -105,7 +104,9 @@ def _model_line(config: "Config", model: "ModelNumbers") -> str:
 def _say_model(screen: Console, config: "Config", model: "ModelNumbers") -> None:
     screen.print(_model_line(config, model), soft_wrap=True)
     again = ("again",) if config.training.recompute else ()
-    table = _table("part", "parameters", "forward", "backward", *again, "share")
+    table = plain_table(
+        "part", "parameters", "forward", "backward", *again, "share", left=("part",)
+    )
     whole = sum(part.both for part in model.parts) or 1.0
     for part in model.parts:
         table.add_row(
@@ -121,7 +122,7 @@ def _say_model(screen: Console, config: "Config", model: "ModelNumbers") -> None
 
 def _say_memory(screen: Console, plan: "Plan") -> None:
     memory, state = plan.memory, plan.memory.state
-    table = _table("memory of one card", "GB")
+    table = plain_table("memory of one card", "GB", left=("memory of one card",))
     for name, size in (
         ("weights", state.weights),
         ("gradients", state.gradients),
@@ -140,7 +141,7 @@ def _say_memory(screen: Console, plan: "Plan") -> None:
 def _say_time(screen: Console, config: "Config", model: "ModelNumbers", plan: "Plan") -> None:
     sent = plan.sent
     nodes = f" in {plan.nodes:,} nodes" if plan.nodes > 1 else ""
-    table = _table("one update", f"{plan.cards:,} x{nodes}")
+    table = plain_table("one update", f"{plan.cards:,} x{nodes}", left=("one update",))
     batch = config.training.tokens_per_batch
     for name, text in (
         (f"{model.unit} of all", f"{batch:,}"),
@@ -187,13 +188,6 @@ def _say_warnings(
         of = f" ({cards[number]:,})" if cards else ""
         for one in its:
             screen.print(f"warning{of}: {one.text}", soft_wrap=True)
-
-
-def _table(*headings: str) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for number, heading in enumerate(headings):
-        table.add_column(heading, justify="right" if number else "left", no_wrap=True)
-    return table
 
 
 def amount(number: float) -> str:

@@ -1,1 +1,0 @@
-"""Measurements of `jumok quantize` for each kind of model."""

@@ -1,1 +1,0 @@
-"""Tables, grids and runs of `jumok plan` and `jumok sweep`."""

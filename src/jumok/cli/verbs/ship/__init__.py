@@ -1,1 +1,0 @@
-"""Commands that prepare a model for other machines."""
