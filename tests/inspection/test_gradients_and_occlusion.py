@@ -114,7 +114,7 @@ def test_many_words_are_many_batches(model, monkeypatch):
     text = written_from(model, SOURCE, TARGET, WRITTEN)
     groups = {axis: [[i] for i in range(length)] for axis, length in text.lengths.items()}
     blanks, at_once = occlude_words(text, groups), gradients(text)
-    monkeypatch.setattr("jumok.inspection.gradients_and_occlusion.ROWS", 2)
+    monkeypatch.setattr("jumok.inspection.gradients_and_occlusion.OCCLUDED_ROWS", 2)
     for axis, found in occlude_words(text, groups).items():
         torch.testing.assert_close(found, blanks[axis], atol=1e-6, rtol=1e-5)
     for axis, slope in gradients(text).items():

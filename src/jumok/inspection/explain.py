@@ -1,12 +1,17 @@
 """One row of attention, recomputed step by step from its vectors."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from jumok.attention.role import Part
 from jumok.errors import DataError, ModelError
 from jumok.inspection.trace import Site, Trace
+
+PART_ORDER: tuple[Part, ...] = ("cross", "encoder", "decoder", "image")
+"""The parts in the order in which one is chosen when none is named."""
 
 
 @dataclass(frozen=True)
@@ -94,10 +99,34 @@ def choose(
     )
 
 
+def part_sites(trace: Trace, part: Part | None = None) -> list[Site]:
+    """The sites of a part, or of the first part that the trace has.
+
+    Raises:
+        ModelError: the trace has no attention of that part.
+    """
+    known = [each for each in PART_ORDER if any(site.part == each for site in trace.sites)]
+    wanted = part or next(iter(known), None)
+    sites = [site for site in trace.sites if site.part == wanted]
+    if not sites:
+        raise ModelError(
+            "the trace has no such attention.",
+            expected=" or ".join(known) or "a model that has attention",
+            got=part or trace.model,
+        )
+    return sites
+
+
+def usual_site(trace: Trace, sites: Sequence[Site]) -> Site:
+    """Of the sites of one part, that of the alignment setting's layer, or the last."""
+    setting = trace.findings.setting if sites[0].part == "cross" else None
+    layer = None if setting is None else setting.layer
+    return next((site for site in sites if site.layer == layer), sites[-1])
+
+
 def _at_layer(trace: Trace, sites: list[Site], layer: int | None) -> Site:
     if layer is None:
-        setting = trace.findings.setting if sites[0].part == "cross" else None
-        layer = sites[-1].layer if setting is None else setting.layer
+        return usual_site(trace, sites)
     for site in sites:
         if site.layer == layer:
             return site

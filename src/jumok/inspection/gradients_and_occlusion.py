@@ -33,7 +33,7 @@ from jumok.models.decoder import TransformerDecoder
 from jumok.models.memory import Memory, SequenceToSequence
 from jumok.shapes import Float, Int, States, Tensor, UInt8
 
-ROWS = 32
+OCCLUDED_ROWS = 32
 """Rows in one forward pass: a row for each token, or for each occluded word."""
 
 LOGIT_STATES = 256
@@ -201,8 +201,8 @@ def gradients(text: ForcedTarget) -> dict[str, Gradients]:
     A row of the batch is differentiated for each token, so that one backward pass gives them all.
     """
     pairs_by_axis: dict[str, list[tuple[Tensor, Tensor]]] = {axis: [] for axis in text.words}
-    for first in range(0, text.count, ROWS):
-        rows = min(ROWS, text.count - first)
+    for first in range(0, text.count, OCCLUDED_ROWS):
+        rows = min(OCCLUDED_ROWS, text.count - first)
         read: dict[str, Tensor] = {}
         edits = {word: _Leaf(read, axis) for axis, word in text.words.items()}
         with torch.inference_mode(False), torch.enable_grad(), edited_words(edits):
@@ -249,8 +249,8 @@ def occlude_words(text: ForcedTarget, groups: Groups) -> dict[str, Float[Tensor,
         begins = [min(group) if own else 0 for group in of_axis]
         order = sorted(range(len(of_axis)), key=begins.__getitem__)
         columns = whole.new_zeros(len(of_axis), len(whole))
-        for at in range(0, len(order), ROWS):
-            some = order[at : at + ROWS]
+        for at in range(0, len(order), OCCLUDED_ROWS):
+            some = order[at : at + OCCLUDED_ROWS]
             first = min(begins[some[0]], len(whole))  # no step before reads any of them
             edits = {
                 text.words[axis]: _Kept(_kept_tokens(text, axis, [of_axis[each] for each in some]))
@@ -294,9 +294,9 @@ def occlude_patches(
     ground = picture[0].flatten(1).median(dim=1).values[:, None, None]
     (whole,) = _written_log_probabilities(model, model.encode(picture), target, written)
     changes = []
-    for begin in range(0, rows * columns, ROWS):
+    for begin in range(0, rows * columns, OCCLUDED_ROWS):
         check_cancelled()
-        cells = range(begin, min(begin + ROWS, rows * columns))
+        cells = range(begin, min(begin + OCCLUDED_ROWS, rows * columns))
         painted = picture.repeat(len(cells), 1, 1, 1)
         for number, cell in enumerate(cells):
             row, column = divmod(cell, columns)

@@ -12,6 +12,7 @@ from jumok.attention.convolution import PixelAttention
 from jumok.attention.observe import Attention, Observable, role_of
 from jumok.attention.role import Part
 from jumok.errors import ModelError
+from jumok.inspection.findings import Numbers
 from jumok.inspection.trace import Array, Level, Mask, Site
 from jumok.shapes import Float, Tensor
 
@@ -222,6 +223,12 @@ def residual_gate_of(model: nn.Module, site: str) -> float | None:
     """The gate by which attention over pixels multiplies its output; None: another attention."""
     module = model.get_submodule(site)
     return float(module.residual_gate.detach()) if isinstance(module, PixelAttention) else None
+
+
+def float64_of(tensor: Tensor, decimals: int | None = None) -> Numbers:
+    """The tensor as a float64 array, rounded where `decimals` is given."""
+    array: Numbers = tensor.detach().double().cpu().numpy()
+    return array if decimals is None else array.round(decimals)
 
 
 def numpy_of(tensor: Tensor) -> Array:

@@ -8,9 +8,8 @@ import numpy as np
 
 from jumok.errors import ModelError, optional_import
 from jumok.inspection.explain import readable
-from jumok.inspection.findings import Attributions, Numbers
+from jumok.inspection.findings import Attributions, Numbers, Unit
 from jumok.inspection.trace import Trace
-from jumok.plot.board import Unit
 from jumok.plot.maps import draw_over, pixels_of
 from jumok.plot.paper import INK, MUTED, colour_bar, draw_map, finish, new_figure, shade
 

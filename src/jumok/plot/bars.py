@@ -7,9 +7,9 @@ import numpy as np
 
 from jumok.attention.role import Part
 from jumok.errors import ModelError
-from jumok.inspection.explain import explain, readable
+from jumok.inspection.explain import PART_ORDER, explain, readable
 from jumok.inspection.trace import Trace
-from jumok.plot.board import PARTS, chosen_site, title_of
+from jumok.plot.board import chosen_site, title_of
 from jumok.plot.paper import INK, MUTED, finish, new_figure, shade
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def switches(trace: Trace) -> "Figure":
     ablation = trace.findings.ablation or {}
     sites = [
         site
-        for part in PARTS
+        for part in PART_ORDER
         for site in trace.sites
         if site.part == part and site.name in ablation
     ]

@@ -33,10 +33,10 @@ def curves(*runs: Path | str, over: Over = "steps") -> "Figure":
         DataError: a folder is not that of a run.
         MissingExtraError: matplotlib is not installed.
     """
-    return draw(list(map(run_log, runs)), over)
+    return draw_curves(list(map(run_log, runs)), over)
 
 
-def draw(logs: Sequence[RunLog], over: Over) -> "Figure":
+def draw_curves(logs: Sequence[RunLog], over: Over) -> "Figure":
     """The figure of `curves`, of logs that were read before."""
     scores = list(dict.fromkeys(name for log in logs for name in log.scores))
     figure = new_figure(4.2 * (1 + len(scores)), 3.2)

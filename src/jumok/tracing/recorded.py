@@ -10,20 +10,19 @@ import torch
 
 from jumok.data.tokenizer import END
 from jumok.decoding import Hypothesis
-from jumok.inspection.findings import SearchTree, TraceFindings
+from jumok.inspection.findings import Numbers, SearchTree, TraceFindings
 from jumok.inspection.hooks.recording import Activations, Fact, RecordedPass, TokenTree
 from jumok.inspection.page.picture import TracePicture
 from jumok.inspection.sites import SiteBuilder, numpy_of
 from jumok.inspection.trace import Array, Axis, Level, Mask, Site, Step, Trace
-from jumok.tracing.adapters import ModelAdapter
-from jumok.tracing.axes import steps_of, text_axis
-from jumok.tracing.search_tree import Map, SearchTreeBuilder
+from jumok.tracing.adapters import ModelAdapter, steps_of, text_axis
+from jumok.tracing.search_tree import SearchTreeBuilder
 
 Nodes = Sequence[int]
 """Tokens of a tree by their indices: a hypothesis, or all; a parent before its children."""
 
 Places = npt.NDArray[np.int64]
-Numbers = TypeVar("Numbers", Array, Mask)
+Rows = TypeVar("Rows", Array, Mask)
 
 
 class TreeTokens(NamedTuple):
@@ -72,7 +71,7 @@ def _paths(parents: Sequence[int]) -> Places:
     return paths
 
 
-def _at_their_keys(numbers: Numbers, paths: Places) -> Numbers:
+def _at_their_keys(numbers: Rows, paths: Places) -> Rows:
     """(heads tokens deepest) -> (heads tokens tokens): each row's numbers at the row's own keys.
 
     The numbers of a token are 0 at keys that it may not attend to.
@@ -171,7 +170,7 @@ def trace_of_row(
     )
 
 
-class Source(NamedTuple):
+class RecordedSource(NamedTuple):
     """The input: the same for every output that was written for it."""
 
     axes: dict[str, Axis]
@@ -180,12 +179,12 @@ class Source(NamedTuple):
     picture: TracePicture | None
 
 
-def _source(adapter: ModelAdapter, recorded: RecordedPass, row: int) -> Source:
+def _source(adapter: ModelAdapter, recorded: RecordedPass, row: int) -> RecordedSource:
     axes, builder = adapter.source(recorded, row), adapter.builder(recorded)
     sites = _whole_sites(builder, recorded.encoder, row, axes)
     length = next((len(axis.tokens) for axis in axes.values()), 0)
     streams = recorded.encoder.streams_of(row, length)
-    return Source(axes, sites, streams, _input_image(recorded, row))
+    return RecordedSource(axes, sites, streams, _input_image(recorded, row))
 
 
 def _whole_sites(
@@ -213,11 +212,11 @@ def _hypothesis_trace(
     adapter: ModelAdapter,
     recorded: RecordedPass,
     tree: TokenTree,
-    source: Source,
+    source: RecordedSource,
     nodes: Nodes,
     level: Level,
 ) -> Trace:
-    """The trace of one hypothesis, or of the whole tree, without steps."""  # fmt: skip
+    """The trace of one hypothesis, or of the whole tree, without steps."""
     known = {node: place for place, node in enumerate(nodes)}
     parents = tuple(known.get(tree.parents[node], -1) for node in nodes)
     tokens = [tree.tokens[node] for node in nodes[1:]]
@@ -271,9 +270,7 @@ def _input_image(recorded: RecordedPass, row: int) -> TracePicture | None:
     """The pixels of the input, if it has pixels."""
     if recorded.source is None or recorded.source.dtype is not torch.uint8:
         return None
-    pixels = recorded.source[row].permute(
-        1, 2, 0
-    )  # (colours height width) -> (height width colours)
+    pixels = recorded.source[row].permute(1, 2, 0)  # -> (height width colours)
     return TracePicture.of(pixels.contiguous().cpu().numpy())
 
 
@@ -341,11 +338,13 @@ def _map_of(adapter: ModelAdapter, whole: Trace) -> Array | None:
     sites = [site for site in whole.sites if site.part == "cross"]
     if adapter.setting is None or not sites:
         return None
-    found: Array = sites[min(adapter.setting.layer, len(sites) - 1)].weights.mean(0)
-    return found
+    mean: Array = sites[min(adapter.setting.layer, len(sites) - 1)].weights.mean(0)
+    return mean
 
 
-def _path_rows(adapter: ModelAdapter, attended: Array | None, path: Sequence[int]) -> Map | None:
+def _path_rows(
+    adapter: ModelAdapter, attended: Array | None, path: Sequence[int]
+) -> Numbers | None:
     """The rows of the attention map for the tokens of one hypothesis."""
     if adapter.setting is None or attended is None:
         return None

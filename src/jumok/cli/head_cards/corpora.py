@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from jumok.evaluation.alignment_settings import AlignedPair
     from jumok.evaluation.heads.pictures import LabelledPicture
     from jumok.evaluation.heads.texts import TextSystem
-    from jumok.inspection.heads.grid_cards import AnyHeadCard
+    from jumok.inspection.heads.cards import AnyHeadCard
     from jumok.inspection.page.cards_page import Unit
     from jumok.systems.captioner import Captioner
     from jumok.systems.image_classifier import ImageClassification

@@ -24,7 +24,7 @@ from jumok.errors import ConfigError, DataError
 from jumok.evaluation.captioner import sizes_of
 from jumok.evaluation.heads.pointing import Pointing, ReferenceCaption
 from jumok.evaluation.pointing import Gold
-from jumok.inspection.heads.grid_cards import AnyHeadCard
+from jumok.inspection.heads.cards import AnyHeadCard
 from jumok.inspection.heads.grid_measures import GridMeter
 from jumok.inspection.heads.measures import HeadMeter, Pieces, mean_losses
 from jumok.inspection.hooks.listening import record_pass

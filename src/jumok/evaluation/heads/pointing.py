@@ -9,7 +9,7 @@ import torch
 
 from jumok.attention.observe import Attention
 from jumok.evaluation.pointing import Gold, NounAttention, cover, points
-from jumok.inspection.heads.grid_cards import AnyHeadCard, GridCard
+from jumok.inspection.heads.cards import AnyHeadCard, GridCard
 from jumok.shapes import Tensor
 from jumok.systems.captioner import Captioner
 

@@ -19,7 +19,7 @@ from jumok.data.texts.batches import MaskedBatch, batches_of_guesses, plain_batc
 from jumok.data.texts.masking import Masking, word_starts
 from jumok.data.tokenizer import END, PAD, START
 from jumok.errors import DataError
-from jumok.inspection.heads.grid_cards import AnyHeadCard
+from jumok.inspection.heads.cards import AnyHeadCard
 from jumok.inspection.heads.measures import HeadMeter, Pieces, mean_losses
 from jumok.models.causal import CausalLanguageModel
 from jumok.models.classifier import TextClassifier

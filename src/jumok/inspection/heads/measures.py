@@ -21,8 +21,7 @@ from jumok.attention.role import Part
 from jumok.data.pairs.batches import Batch, on_device
 from jumok.data.texts.tokenizer import TextTokenizer
 from jumok.data.tokenizer import END, PAD, SPACE, START
-from jumok.inspection.heads.cards import OFFSETS, HeadCard
-from jumok.inspection.heads.grid_cards import AnyHeadCard
+from jumok.inspection.heads.cards import OFFSETS, AnyHeadCard, HeadCard
 from jumok.models.memory import SequenceToSequence
 from jumok.shapes import Bool, Float, Int, Tensor
 

@@ -63,7 +63,7 @@ class Change:
 
 UNCHANGED = Change()
 
-ROWS = 32
+ABLATED_HEADS = 32
 """The most heads that are ablated in one pass, each in a row of its own."""
 
 LOGITS = 1 << 24
@@ -269,7 +269,7 @@ def without_each_head(
     """
     known, parameter = sites(model), next(model.parameters())
     whole = run(1)
-    most = max(1, min(ROWS, LOGITS // whole.numel()))
+    most = max(1, min(ABLATED_HEADS, LOGITS // whole.numel()))
     heads = [(site, head) for site, heads in count.items() for head in range(heads)]
     effects = []
     for first in range(0, len(heads), most):

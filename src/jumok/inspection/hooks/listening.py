@@ -11,7 +11,7 @@ from torch import nn
 from jumok.attention.convolution import PixelAttention
 from jumok.attention.events import Listener, ReentrancyGuard, listening_to
 from jumok.attention.observe import observe
-from jumok.inspection.hooks.intercept import hooked
+from jumok.attention.overrides import hooked
 from jumok.inspection.hooks.recording import RecordedPass, Recorder, Shared
 from jumok.inspection.trace import Level
 from jumok.layers.block import Stack
@@ -20,15 +20,15 @@ from jumok.models.memory import SequenceToSequence
 from jumok.models.recurrent_decoder import GatedDecoder
 from jumok.shapes import Float, Int, Tensor
 
-Result = TypeVar("Result")
+Outcome = TypeVar("Outcome")
 
 Hear = Callable[[str, int, Float[Tensor, "batch new dim"]], None]
 """Receives the stack's path in the model, the layer (0: the embedding), and its stream."""
 
 
 def record_pass(
-    model: nn.Module, run: Callable[[], Result], level: Level
-) -> tuple[RecordedPass, Result]:
+    model: nn.Module, run: Callable[[], Outcome], level: Level
+) -> tuple[RecordedPass, Outcome]:
     """One pass over one batch of inputs, and its result, which is the same as without recording.
 
     A decoder's output is run in one parallel pass, which gives the same states as decoding step by

@@ -16,9 +16,8 @@ import torch
 from jumok.attention.observe import Attention
 from jumok.data.tokenizer import END, PAD
 from jumok.decoding import Hypothesis
-from jumok.inspection.changes import changes_here
 from jumok.inspection.sites import AttentionCall, numpy_of
-from jumok.inspection.trace import BEST, Array, Level
+from jumok.inspection.trace import STEP_CHOICES, Array, Level, changes_here
 from jumok.shapes import Float, Int, Tensor
 
 Fact = Literal["weights", "bias", "query", "key", "value"]
@@ -62,7 +61,7 @@ class Activations:
     def best(self) -> tuple[list[list[list[float]]], list[list[list[int]]]]:
         """The largest of them and their ids, row by row and token by token."""
         choices = self.log_probabilities.shape[-1]
-        largest = torch.from_numpy(self.log_probabilities).topk(min(BEST, choices), dim=-1)
+        largest = torch.from_numpy(self.log_probabilities).topk(min(STEP_CHOICES, choices), dim=-1)
         return largest.values.numpy().tolist(), largest.indices.numpy().tolist()  # torch's is slow
 
 
@@ -157,7 +156,7 @@ class RecordedPass:
     def lines(self, site: str, fact: Fact) -> Array:
         """The attention weights of every token, (lines heads width), padded with zeros at the end.
 
-        Sentences select their own tokens' lines (`Place.line`) from the result.
+        Sentences select their own tokens' lines (`TokenPosition.line`) from the result.
         """
         if (site, fact) not in self._lines:
             self._lines[site, fact] = _one_below_another(

@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from jumok.inspection.heads.cards import FURTHEST
-from jumok.inspection.heads.grid_cards import AnyHeadCard
+from jumok.inspection.heads.cards import FURTHEST, AnyHeadCard
 from jumok.inspection.page.document import document
 
 Unit = Literal["sentences", "pictures"]

@@ -22,7 +22,7 @@ from jumok.options import option
 
 if TYPE_CHECKING:
     from jumok.decoding import DecodingOptions
-    from jumok.inspection.page.origin import PageOrigin
+    from jumok.inspection.page.document import PageOrigin
     from jumok.inspection.trace import Trace
     from jumok.serving.pictures import ServedPictures
     from jumok.tracing.catalog import Family
@@ -194,7 +194,7 @@ def _origin(
     saved: bool,
 ) -> "PageOrigin":
     folders = [str(folder) for folder in model_folders(model)]
-    from jumok.inspection.page.origin import PageOrigin
+    from jumok.inspection.page.document import PageOrigin
 
     return PageOrigin(folders, given, saved, target, options, beside)
 
