@@ -8,6 +8,8 @@ import pytest
 import torch
 
 import jumok
+from jumok.alignment.extract import cross_attention
+from jumok.alignment.setting import AlignmentSetting
 from jumok.attention.observe import sites
 from jumok.bundle.card import BundleConfig, Card
 from jumok.bundle.writing import write_bundle
@@ -106,30 +108,33 @@ def test_hypotheses_that_lost_are_recorded_once_each(tiny_bundle):
         )
 
 
-def test_the_page_shows_a_recorded_search(tiny_bundle):
+@pytest.mark.parametrize(
+    "setting",
+    [
+        AlignmentSetting(1, at_input=False),
+        AlignmentSetting(2, at_input=False, head=1),
+        AlignmentSetting(1, at_input=True, norms=True),
+        AlignmentSetting(0, at_input=True, head=2, norms=True),
+    ],
+)
+def test_a_recorded_search_has_its_alignments_by_the_setting(tiny_bundle, setting):
     system = jumok.load(tiny_bundle)
-    with jumok.record(system) as recording:
+    system._aligner = replace(system._aligner, readings=[setting])
+    with jumok.record(system, level="qk") as recording:
         system.translate(["the cat sat"], SHORT)
-    trace = recording.trace
-    nodes = trace.findings.search.nodes
-    paths = []
-    for index in range(len(nodes)):
-        path, at = [], index
-        while at >= 0:
-            path.insert(0, nodes[at])
-            at = nodes[at].parent
-        paths.append(path)
-        assert nodes[index].total == pytest.approx(
-            sum(node.log_probability for node in path), abs=1e-4
-        )
-    reading = system.aligner.readings[0]
-    for leaf in trace.findings.search.leaves[:3]:
+    search = recording.trace.findings.search
+    paths: list[list] = []
+    for node in search.nodes:
+        paths.append([*(paths[node.parent] if node.parent >= 0 else []), node])
+        total = sum(each.log_probability for each in paths[-1])
+        assert node.total == pytest.approx(total, abs=1e-4)
+    model = system.models[0]
+    memory = model.encode(torch.tensor([[*system.tokenizer.encode("the cat sat"), END]]))
+    for leaf in search.leaves[:3]:
         pieces = [node.token for node in paths[leaf.node] if node.token != END]
-        cross = [s for s in jumok.trace(system, "the cat sat", pieces).sites
-                 if s.part == "cross"][reading.layer]  # fmt: skip
-        rows = cross.weights.mean(0)[1:] if reading.at_input else cross.weights.mean(0)[:-1]
+        rows = cross_attention(model, memory, torch.tensor([[START, *pieces]]), setting)[0]
         np.testing.assert_allclose(leaf.weights, rows, atol=1e-4)
-    assert "tab" in page(trace)
+    assert "tab" in page(recording.trace)
 
 
 def test_a_recording_is_saved_with_its_tree_and_other_sentences(tiny_bundle, tmp_path):

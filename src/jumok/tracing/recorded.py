@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from jumok.alignment.norms import batched_contribution_norms, output_weight
 from jumok.data.tokenizer import END
 from jumok.decoding import Hypothesis
 from jumok.inspection.findings import Numbers, SearchTree, TraceFindings
@@ -334,12 +335,25 @@ def _search(
 
 
 def _map_of(adapter: ModelAdapter, whole: Trace) -> Array | None:
-    """The attention map of a tree's tokens by the alignment setting; None: mean of the heads."""
+    """The attention map of a tree's tokens by the alignment setting; None: there is no setting.
+
+    Norms need the vectors: at level "weights" the map is of weights.
+    """
+    setting = adapter.setting
     sites = [site for site in whole.sites if site.part == "cross"]
-    if adapter.setting is None or not sites:
+    if setting is None or not sites:
         return None
-    mean: Array = sites[min(adapter.setting.layer, len(sites) - 1)].weights.mean(0)
-    return mean
+    site, head = sites[min(setting.layer, len(sites) - 1)], setting.head
+    if not setting.norms or site.value is None:
+        chosen: Array = site.weights.mean(0) if head is None else site.weights[head]
+        return chosen
+    output = output_weight(adapter.model, site.name)
+    together, apart = batched_contribution_norms(
+        torch.from_numpy(site.weights)[None],
+        torch.from_numpy(site.value)[None],
+        None if output is None else output.cpu(),
+    )
+    return numpy_of(together[0] if head is None else apart[0, head])
 
 
 def _path_rows(
