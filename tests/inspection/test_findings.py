@@ -5,7 +5,7 @@ from dataclasses import FrozenInstanceError, fields, replace
 
 import numpy as np
 import pytest
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 import jumok
 from jumok.alignment.setting import AlignmentSetting
@@ -24,8 +24,8 @@ from jumok.inspection.findings import (
 from jumok.tracing.catalog import load_family
 from jumok.tracing.comparison import Comparison
 from jumok.tracing.request import EVERYTHING
+from tests.inspection.traces import read_findings
 
-read_findings = TypeAdapter(TraceFindings).validate_python
 ROUNDED = 0.5 * 10.0 ** (1 - DIGITS)
 TEXT, OTHER = "the cat sat", "the dog sat"
 

@@ -11,11 +11,9 @@ import jumok
 from jumok.alignment.extract import cross_attention
 from jumok.alignment.setting import AlignmentSetting
 from jumok.attention.observe import sites
-from jumok.bundle.card import BundleConfig, Card
-from jumok.bundle.writing import write_bundle
 from jumok.config import TransformerConfig
 from jumok.config.recurrent import RecurrentConfig
-from jumok.data.tokenizer import END, PAD, START, Tokenizer
+from jumok.data.tokenizer import END, PAD, START
 from jumok.decoding import DecodingOptions
 from jumok.errors import ModelError
 from jumok.inspection.page.document import page
@@ -23,28 +21,20 @@ from jumok.inspection.trace_file import load_trace
 from jumok.models.catalog import DataSizes, build
 from jumok.tracing.catalog import load_family
 from jumok.tracing.request import NOTHING
-from tests.conftest import TINY_TEXT
-from tests.parity.torch_weights import roughen
 from tests.systems.lm import write_lm
 from tests.systems.masked import untrained
-from tests.systems.pictures import READER, write_captioner, write_pictures
-from tests.systems.untrained import write_classifier, write_text_classifier
+from tests.systems.pictures import GATED, READER, write_captioner, write_pictures
+from tests.systems.untrained import write_classifier, write_rnn, write_text_classifier
 
 THREE = ["the cat sat", "the dog barked and the cat sat", "the dog"]
 SHORT = DecodingOptions(beam=3, nbest=1, maximum_length=7)
-GATED = {"kind": "rnn", "dim": 16, "embedding": 12, "attention": "additive", "gate": True}
 
 
 @pytest.fixture(scope="module")
 def rnn(tmp_path_factory) -> Path:
     """A translator with Bahdanau's attention."""
-    tokenizer = Tokenizer.train(TINY_TEXT, "bpe", 350)
-    config = RecurrentConfig(dim=16, embedding=12, attention="additive", order="bahdanau")
-    torch.manual_seed(1)
-    model = roughen(build(config, DataSizes(vocabulary=tokenizer.size)))
-    told = BundleConfig("translation", config.model_dump(), tokenizer.size, max_tokens=61)
     folder = tmp_path_factory.mktemp("rnn") / "model"
-    return write_bundle(folder, model.state_dict(), told, tokenizer, Card("rnn"))
+    return write_rnn(folder, attention="additive", order="bahdanau")
 
 
 @pytest.fixture(scope="module")

@@ -84,7 +84,6 @@ class LayerWeights:
 
     @classmethod
     def of(cls, sites: Sequence[Site]) -> "LayerWeights":
-        """The weights of a trace."""
         by_part: dict[str, list[Numbers]] = {}
         for site in sorted(sites, key=lambda site: site.layer):
             by_part.setdefault(site.part, []).append(attended_by(site))
@@ -169,7 +168,6 @@ class _Pipes:
         self.capacities: list[Numbers] = []
 
     def level(self, length: int) -> NodeNumbers:
-        """Adds a node for each position."""
         self.nodes += length
         return np.arange(self.nodes - length, self.nodes)
 

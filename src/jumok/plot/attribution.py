@@ -84,7 +84,6 @@ def mattered(trace: Trace, word: int | str = 0, *, unit: Unit = "words") -> "Fig
 
 
 def _word_number(word: int | str, written: list[str]) -> int:
-    """The number of the word that is meant."""
     if isinstance(word, str) and word in written:
         return written.index(word)
     number = word if isinstance(word, int) else int(word) - 1 if word.isdecimal() else -1

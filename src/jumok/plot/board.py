@@ -164,7 +164,6 @@ def on_scale(shown: AttentionMap, scale: Scale, rest: bool = False) -> Attention
 
 
 def _rest(shown: AttentionMap, out: Array, left: Array) -> AttentionMap:
-    """The map with a last column."""
     column: Array = (out @ left)[:, None].astype(np.float32)
     values: Array = np.concatenate((shown.values, column), axis=1)
     return replace(shown, columns=(*shown.columns, "rest"), values=values)

@@ -128,14 +128,14 @@ def families(texts: Iterable[str]) -> list[str]:
     Raises:
         DataError: the texts contain Hangul, and no font has it.
     """
-    found = HANGUL.search(" ".join(texts))
-    if not found:
+    match = HANGUL.search(" ".join(texts))
+    if not match:
         return ["DejaVu Sans"]
     font = hangul_font()
     if font is None:
         raise DataError(
             "no font on this machine has Hangul, and the figure would show empty boxes.",
-            expected=f"a font for {found[0]!r}, such as {', '.join(HANGUL_FILES[1:4])}",
+            expected=f"a font for {match[0]!r}, such as {', '.join(HANGUL_FILES[1:4])}",
             do="install one, then draw again: apt install fonts-nanum, or fonts-noto-cjk (Debian, "
             "Ubuntu); dnf install google-noto-sans-cjk-fonts (Fedora)",
         )

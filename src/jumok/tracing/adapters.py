@@ -96,16 +96,13 @@ class TokenNumbers:
     """The token names of a model that has no tokenizer: their ids."""
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
-        """Each id by its name."""
         named = {START: "<s>", END: "</s>"}
         return [named.get(id, str(id)) for id in ids]
 
     def words(self, ids: Sequence[int]) -> list[int]:
-        """For each id the index of its word, from 0."""
         return list(range(len(ids)))
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of the ids."""
         return " ".join(self.pieces(ids))
 
 
@@ -117,11 +114,9 @@ class WithMask:
         self._names, self._mask = names, mask
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
-        """Each id by its name."""
         return [MASK if id == self._mask else self._names.pieces([id])[0] for id in ids]
 
     def words(self, ids: Sequence[int]) -> list[int]:
-        """For each id the index of its word, from 0."""
         words: list[int] = []
         run: list[int] = []
         for id in [*ids, self._mask]:
@@ -135,7 +130,6 @@ class WithMask:
         return words[:-1]
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of the ids."""
         return MASK if list(ids) == [self._mask] else self._names.decode(ids)
 
 
@@ -167,11 +161,9 @@ class ModelAdapter:
     fingerprint: str = ""
 
     def choices(self, ids: Sequence[int]) -> list[str]:
-        """Tokens, or labels, by their names."""
         return [self.labels[id] for id in ids] if self.labels else self.names.pieces(ids)
 
     def builder(self, recorded: RecordedPass) -> SiteBuilder:
-        """What makes the sites of a pass."""
         grids = recorded.encoder.grids
         return SiteBuilder(self.model, self.sequences or partial(_own_grid, grids))
 
@@ -273,5 +265,4 @@ def _own_grid(grids: dict[str, tuple[int, int]], site: str, _: Part) -> Sequence
 
 
 def _grid_name(grid: tuple[int, int]) -> str:
-    """The name of the axis of a feature map's cells."""
     return f"grid {grid[0]}x{grid[1]}"

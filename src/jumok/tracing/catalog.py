@@ -68,7 +68,6 @@ class Family(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The first model's name."""
         return self.system.name
 
 

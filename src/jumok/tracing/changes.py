@@ -122,7 +122,6 @@ def _in_words(model: nn.Module, change: Change) -> Iterator[str]:
 
 
 def _layers(model: nn.Module) -> SitesByRole:
-    """The attention modules by kind and layer."""
     return {(role.part, role.layer): site for site, role in roles_of(model).items()}
 
 

@@ -184,7 +184,6 @@ def _by_part(
 
 
 def _axis_names(part: Part, source: str) -> tuple[str, str]:
-    """The axes of the queries and keys where there are a source and a target."""
     queries = "target" if part in ("cross", "decoder") else source
     return queries, "target" if part == "decoder" else source
 
@@ -210,7 +209,6 @@ def _as_mask(allowed: Mask | Tensor | None) -> Mask | None:
 
 
 def _task(axes: Mapping[str, Axis], parts: Mapping[Part, object]) -> str:
-    """The task whose words the page uses."""
     if "target" in axes:
         return "captioning" if "picture" in axes else "translation"
     if "picture" in axes:

@@ -184,7 +184,6 @@ class _TransformersReader:
         sites: Sequence[Site],
         logits: Tensor,
     ) -> Trace:
-        """The trace of a classifier of texts."""
         labels = [self.model.config.id2label[number] for number in range(logits.shape[1])]
         if target is not None and target not in labels:
             raise DataError("the model has no such label.", expected=", ".join(labels), got=target)
@@ -315,7 +314,6 @@ class _TransformersReader:
         return spelt.replace(" ", "▁")
 
     def _plain(self, ids: Sequence[int]) -> str:
-        """The text without START, END and the like."""
         aside = self._set_aside()
         return self._text([id for id in ids if id not in aside]).strip()
 

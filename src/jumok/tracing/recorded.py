@@ -191,7 +191,6 @@ def _source(adapter: ModelAdapter, recorded: RecordedPass, row: int) -> Recorded
 def _whole_sites(
     builder: SiteBuilder, read: Activations, row: int, axes: Mapping[str, Axis]
 ) -> tuple[Site, ...]:
-    """The sites of what was read at once, for one sentence or image."""
     sites = []
     for name, calls in read.attention.items():
         place = builder.place(name)
@@ -201,7 +200,6 @@ def _whole_sites(
 
 
 def _label(adapter: ModelAdapter, recorded: RecordedPass, row: int) -> dict[str, Any]:
-    """The output and the step of a classifier."""
     if not adapter.labels or recorded.encoder.logits is None:
         return {}
     values = recorded.encoder.logits[row : row + 1].float().log_softmax(dim=1)
@@ -359,7 +357,6 @@ def _map_of(adapter: ModelAdapter, whole: Trace) -> Array | None:
 def _path_rows(
     adapter: ModelAdapter, attended: Array | None, path: Sequence[int]
 ) -> Numbers | None:
-    """The rows of the attention map for the tokens of one hypothesis."""
     if adapter.setting is None or attended is None:
         return None
     return attended[path[1:] if adapter.setting.at_input else path[:-1]].astype(np.float64)

@@ -57,7 +57,6 @@ class SearchTreeBuilder:
         self._beam = beam
 
     def path(self, node: int) -> list[int]:
-        """The tokens from the first to this node's."""
         tokens = []
         while node >= 0:
             tokens.append(self._tokens[node])

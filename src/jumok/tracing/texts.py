@@ -87,7 +87,6 @@ def force_gaps(system: MaskedModel, text: str, request: TraceRequest) -> ForcedP
 
 
 def _wanted_tokens(system: MaskedModel, target: str | Sequence[int], gaps: int) -> list[int]:
-    """The token that is wanted in each gap."""
     tokens = system.tokenizer.encode(target) if isinstance(target, str) else list(target)
     check_tokens(tokens, system.tokenizer.size)
     if len(tokens) != gaps:

@@ -56,7 +56,6 @@ def force_translation(translator: Translator, text: str, request: TraceRequest) 
 def _target(
     model: SequenceToSequence, source: Int[Tensor, "1 source"], write: list[int]
 ) -> ForcedTarget:
-    """The translation as a target that can be forced."""
     tokens = torch.tensor([[START, *write]], device=source.device)
     return written_from(model, source, tokens, torch.tensor([*write, END], device=source.device))
 

@@ -75,7 +75,6 @@ class Mean:
     def add(
         self, values: Float[Tensor, "batch heads query"], wanted: Bool[Tensor, "batch query"]
     ) -> None:
-        """Adds the values at the wanted positions."""
         kept = values.masked_fill(~wanted[:, None], 0.0)
         self.total = self.total + kept.sum(dim=(0, 2), dtype=torch.float64).cpu()
         self.count += int(wanted.sum())
@@ -210,8 +209,6 @@ class SiteMeter:
         return self.means.get(name, Mean()).of(head)
 
     def card(self, site: str, layer: int, head: int, raw: Float[Tensor, " heads"]) -> HeadCard:
-        """What was measured of one head; `raw`: the importance of each head of the layer."""
-
         def mean(measure: str | int) -> float:
             return self.mean(measure, head)
 

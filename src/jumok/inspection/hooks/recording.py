@@ -53,7 +53,6 @@ class Activations:
 
     @cached_property
     def log_probabilities(self) -> Array:
-        """The log-probabilities (rows new choices)."""
         assert self.logits is not None
         return numpy_of(self.logits.float().log_softmax(dim=-1))
 
@@ -89,7 +88,6 @@ class TokenTree:
     places: list[TokenPosition] = field(default_factory=list)
 
     def add(self, parent: int, token: int, place: TokenPosition) -> int:
-        """Adds a token; returns its number."""
         self.tokens.append(token)
         self.parents.append(parent)
         self.places.append(place)
@@ -208,13 +206,11 @@ class Shared:
         self._lock = threading.Lock()
 
     def close(self) -> None:
-        """Finishes the last pass."""
         for begun in self.open:
             while begun:
                 self.finish(begun.pop())
 
     def take(self, count: int) -> range:
-        """The numbers of the next `count` inputs."""
         with self._lock:
             first, self._next = self._next, self._next + count
         return range(first, first + count)
@@ -239,13 +235,11 @@ class Recorder(threading.local):
         self._records = True
 
     def on_attention(self, site: str, attention: Attention) -> None:
-        """Records one call of an attention module."""
         if self._now is not None:
             call = AttentionCall.of(attention, self.level)
             self._now.attention.setdefault(site, []).append(call)
 
     def on_residual(self, stack: str, layer: int, stream: Tensor) -> None:
-        """Records the residual stream after a block."""
         if self._now is not None:
             self._now.streams.setdefault(stack, {})[layer] = stream.detach()
 
@@ -255,7 +249,6 @@ class Recorder(threading.local):
             self._now.grids[site] = features.shape[2], features.shape[3]
 
     def on_gate(self, raw: Tensor) -> None:
-        """Records the decoder's gate on the context vector, before the sigmoid."""
         if self._now is not None:
             self._now.gates.append(torch.sigmoid(raw.detach()))
 
@@ -335,6 +328,5 @@ class Recorder(threading.local):
             self._rows = [self._rows[row] for row in rows.tolist()]
 
     def on_finish(self, hypotheses: Sequence[Sequence[Hypothesis]]) -> None:
-        """Records the hypotheses of a finished search."""
         if self._records and self._pass is not None:
             self._pass.hypotheses = hypotheses

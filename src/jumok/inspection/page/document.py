@@ -254,7 +254,6 @@ def _jumok_version() -> str:
 
 
 def _arrays(site: Site, form: ArrayForm, few: bool) -> dict[str, object]:
-    """The arrays of a site."""
     arrays = dict(_each_array(site, form, few))
     if form == "u16" and "query" in arrays and "key" in arrays:
         apart = weights_apart(site, arrays["query"], arrays["key"])

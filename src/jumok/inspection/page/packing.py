@@ -116,7 +116,6 @@ def _plain_attribution(attribution: Mapping[Unit, Attributions]) -> dict[str, An
 
 
 def _node_path(tree: SearchTree, node: int) -> list[int]:
-    """The nodes from the first token to this one."""
     path = []
     while node >= 0:
         path.append(node)
