@@ -109,7 +109,7 @@ def test_hypotheses_that_lost_are_recorded_once_each(tiny_bundle):
 )
 def test_a_recorded_search_has_its_alignments_by_the_setting(tiny_bundle, setting):
     system = jumok.load(tiny_bundle)
-    system._aligner = replace(system._aligner, readings=[setting])
+    system._hold(system.models, [setting])
     with jumok.record(system, level="qk") as recording:
         system.translate(["the cat sat"], SHORT)
     search = recording.trace.findings.search

@@ -71,10 +71,10 @@ def steps_of(
     values, places = log_probabilities.topk(min(STEP_CHOICES, log_probabilities.shape[1]), dim=1)
     steps = []
     for row, token in enumerate(written):
-        best = pieces(places[row].tolist())
+        named, *best = pieces([token, *places[row].tolist()])
         steps.append(
             Step(
-                pieces([token])[0],
+                named,
                 float(log_probabilities[row, token]),
                 tuple(zip(best, values[row].tolist(), strict=True)),
                 None if gates is None else gates[row],
@@ -84,10 +84,8 @@ def steps_of(
 
 
 AT_WHAT_WAS_WRITTEN = by_part({"decoder": Sequences("text", "text")})
-"""Self-attention over the text: every token to itself and those before it."""
 
 AT_ITSELF = by_part({"encoder": Sequences("text", "text")})
-"""Self-attention over the text: every word to every word."""
 
 MASK = "[MASK]"
 
@@ -107,8 +105,7 @@ class TokenNumbers:
 
 
 class WithMask:
-    """A tokenizer that can name MASK, too: the row after its last subword, and a word of its
-    own."""
+    """A tokenizer that can name MASK, too: the row after its last subword; a word of its own."""
 
     def __init__(self, names: Names, mask: int) -> None:
         self._names, self._mask = names, mask

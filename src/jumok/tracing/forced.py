@@ -96,8 +96,7 @@ def trace_with(tracer: Tracer[Traced], system: Traced, given: str, request: Trac
     """The trace of what the tracer chooses for this input.
 
     Raises:
-        ModelError: the model has no attention, an attention module without a role, or not the heads
-            that are named.
+        ModelError: as `jumok.trace`.
     """
     assert isinstance(system, System)
     adapter = tracer.adapter(system, request.name)
@@ -155,8 +154,7 @@ def trace_with(tracer: Tracer[Traced], system: Traced, given: str, request: Trac
 def _attributions(
     forced: ForcedPass, trace: Trace, request: TraceRequest
 ) -> Mapping[Unit, Attributions] | None:
-    """The attributions of what was written; None if they were not requested, or if no word was
-    written."""
+    """The attributions of what was written; None: not requested, or no word was written."""
     if forced.target is None or request.change or not request.extras.attribution:
         return None
     target = forced.target()

@@ -153,8 +153,7 @@ def traces_of(adapter: ModelAdapter, recorded: RecordedPass, level: Level) -> It
 def trace_of_row(
     adapter: ModelAdapter, recorded: RecordedPass, level: Level, row: int = 0
 ) -> Trace:
-    """The trace, without steps, of one input, and of what was written for it in one parallel
-    pass."""
+    """The trace, without steps, of one input and what one parallel pass wrote for it."""
     source = _source(adapter, recorded, row)
     if adapter.target:
         tree = recorded.trees[row]

@@ -91,7 +91,7 @@ class Meter(Protocol):
 
     @property
     def part(self) -> Part:
-        """The part of the model that the module belongs to."""
+        """Of the model."""
         ...
 
     @property

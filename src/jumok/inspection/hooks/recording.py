@@ -30,11 +30,10 @@ class Activations:
 
     Attributes:
         attention: for each site its calls in order: an RNN attends step by step.
-        streams: for each stack and layer, the residual stream.
-        gates: the gates on the context vectors, a tensor (rows 1) for each step.
-        logits: (rows new choices), where the model's output layer computed them; for a classifier
-            (rows labels).
-        grids: rows and columns of the feature maps that attention over pixels read.
+        streams: the residual streams, by stack and layer.
+        gates: on the context vectors, (rows 1) for each step.
+        logits: (rows new choices), of a classifier (rows labels); None: not computed.
+        grids: rows and columns of the feature maps, by site.
     """
 
     attention: dict[str, list[AttentionCall]] = field(default_factory=dict)
@@ -125,14 +124,13 @@ class RecordedPass:
     """A batch from its source to its outputs.
 
     Attributes:
-        source: tokens (batch length), or images; None where nothing was encoded.
+        source: tokens (batch length), or images; None: nothing was encoded.
         allowed: which positions of the source are real; None: all.
         encoder: the records of the encoder, or of the whole model if it writes nothing.
-        trees: a tree for each row of the source.
-        decoder: the records of each call of the decoder.
-        hypotheses: of a search, for each row, best first; empty without a search.
-        numbers: for each row, its index among all inputs.
-        changes: the changes under which the model worked, in words.
+        trees: one for each row of the source.
+        decoder: the records of each call.
+        hypotheses: of a search, for each row, best first.
+        numbers: the index of each row among all inputs.
     """
 
     source: Tensor | None = None
@@ -195,8 +193,7 @@ class Shared:
     """The state that the recorders of all threads share.
 
     Args:
-        finish: receives each pass once nothing more can be added to it: when the next one begins,
-            or by `close`.
+        finish: receives each pass when the next one begins, or by `close`.
     """
 
     def __init__(self, finish: Callable[[RecordedPass], None]) -> None:
