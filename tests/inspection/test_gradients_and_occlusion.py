@@ -16,7 +16,7 @@ from jumok.inspection.gradients_and_occlusion import (
     written_alone,
     written_from,
 )
-from jumok.inspection.hooks.intervene import blanked, edited_words, words_of
+from jumok.inspection.hooks.intervene import blanked, edited_words, embeddings_of
 from jumok.models.causal import CausalLanguageModel
 from jumok.models.encoder_decoder import Transformer
 from jumok.models.memory import SequenceToSequence
@@ -65,7 +65,7 @@ def nudged(words, position: int, nudge: torch.Tensor, run) -> torch.Tensor:
 def test_slopes_are_those_that_small_steps_show(model):
     text = written_from(model, SOURCE, TARGET, WRITTEN)
     found = gradients(text)
-    encoder, decoder = words_of(model).values()
+    encoder, decoder = embeddings_of(model).values()
     run = partial(log_probabilities, model)
     for axis, words, tokens, position in (
         ("source", encoder, SOURCE, 2),
@@ -98,7 +98,7 @@ def test_blank_out_is_one_word_after_another(model):
         with blanked(model, group):
             change = whole - log_probabilities(model)
         torch.testing.assert_close(found["source"][:, column].double(), change, atol=1e-5, rtol=0)
-    _, decoder = words_of(model).values()
+    _, decoder = embeddings_of(model).values()
     for column in range(3):
 
         def without(states, _, column=column):

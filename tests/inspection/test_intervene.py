@@ -18,10 +18,10 @@ from jumok.inspection.hooks.intervene import (
     blanked,
     changed,
     edited_words,
+    embeddings_of,
     set_rows,
     switched_off,
     without_each_head,
-    words_of,
 )
 from jumok.kernels.noise import Noise
 from jumok.models.captioner import CaptionerModel
@@ -203,7 +203,7 @@ def test_a_token_that_does_not_exist_cannot_be_blanked(model, positions):
         model.encode(SOURCE)
     assert "the input has no such position" in str(caught.value)
     assert "0 to 3" in str(caught.value)
-    assert all(each.edit is None for each in words_of(model).values())
+    assert all(each.edit is None for each in embeddings_of(model).values())
 
 
 def test_a_model_that_reads_no_words_says_so():

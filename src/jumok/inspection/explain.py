@@ -143,7 +143,7 @@ def rows_of(trace: Trace, site: Site, word: str, *, at_input: bool | None = None
     tokens = [readable(token) for token in axis.tokens]
     if at_input is None:
         at_input = trace.findings.at_input
-    back = 0 if at_input or not steps(site) else 1
+    back = 0 if at_input or not has_steps(site) else 1
     if word in axis.texts:
         index = axis.texts.index(word)
         places = [place for place, of_word in enumerate(axis.words) if of_word == index]
@@ -156,7 +156,7 @@ def rows_of(trace: Trace, site: Site, word: str, *, at_input: bool | None = None
     return rows or ([number] if 0 <= number < site.weights.shape[1] else [])
 
 
-def steps(site: Site) -> bool:
+def has_steps(site: Site) -> bool:
     """Whether the rows are decoder steps: each has read one token, and writes the next."""
     return site.part in ("decoder", "cross")
 
@@ -164,7 +164,7 @@ def steps(site: Site) -> bool:
 def row_name(trace: Trace, site: Site, row: int) -> str:
     """The name of a row: "row 2: cat", or "step 6: has read 를, writes 봤어요"."""
     tokens = [readable(token) for token in trace.axes[site.queries].tokens]
-    if not steps(site):
+    if not has_steps(site):
         return f"row {row + 1}: {tokens[row]}"
     written = tokens[row + 1 :][:1] or [readable(step.token) for step in trace.steps[row:][:1]]
     # A language model only scores its prompt; it does not write it.

@@ -283,22 +283,22 @@ class Walk:
 
 def findings_json(findings: TraceFindings) -> dict[str, Any]:
     """The findings as plain JSON: NaN is null, and what was not computed is left out."""
-    plain: dict[str, Any] = _as_json(findings)
+    plain: dict[str, Any] = _json_value(findings)
     return plain
 
 
-def _as_json(value: Any) -> Any:
+def _json_value(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return _json_list(value)
     if is_dataclass(value):
         values = {each.name: getattr(value, each.name) for each in fields(value)}
-        return {name: _as_json(each) for name, each in values.items() if each is not None}
+        return {name: _json_value(each) for name, each in values.items() if each is not None}
     if isinstance(value, Mapping):
-        return {name: _as_json(each) for name, each in value.items()}
+        return {name: _json_value(each) for name, each in value.items()}
     if isinstance(value, frozenset):
         return sorted(map(list, value))
     if isinstance(value, tuple):
-        return [_as_json(each) for each in value]
+        return [_json_value(each) for each in value]
     return value
 
 

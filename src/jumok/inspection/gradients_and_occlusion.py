@@ -26,7 +26,7 @@ from dataclasses import dataclass
 import torch
 import torch.nn.functional as F
 
-from jumok.inspection.hooks.intervene import edited_words, words_of
+from jumok.inspection.hooks.intervene import edited_words, embeddings_of
 from jumok.layers.embedding import Editable
 from jumok.models.captioner import CaptionerModel, GridWriter
 from jumok.models.decoder import TransformerDecoder
@@ -112,7 +112,7 @@ def written_from(
     # Tensors made in inference mode cannot be differentiated through.
     with torch.inference_mode(False):
         source, target, written = source.clone(), target.clone(), written.clone()
-    encoder, decoder = words_of(model).values()
+    encoder, decoder = embeddings_of(model).values()
 
     def states(rows: int, steps: int, same: bool) -> Float[Tensor, "rows steps dim"]:
         memory = model.encode(source if same else source.expand(rows, -1))

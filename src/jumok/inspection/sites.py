@@ -27,9 +27,6 @@ class Sequences(NamedTuple):
 SequencesOf = Callable[[str, Part], Sequences]
 """The sequences that a site connects, by its path in the model and its part."""
 
-Vectors = tuple[Array, Array, Array]
-"""Queries, keys and values."""
-
 
 def by_part(sequences: Mapping[Part, Sequences]) -> SequencesOf:
     """For models whose sites connect the same sequences wherever their part is the same."""
@@ -157,7 +154,7 @@ class SiteBuilder:
         name: str,
         call: AttentionCall,
         weights: Array,
-        vectors: Vectors | None,
+        vectors: tuple[Array, Array, Array] | None,
         bias: Array | None,
         allowed: Mask | None,
     ) -> Site:

@@ -11,7 +11,7 @@ from jumok.inspection.explain import readable
 from jumok.inspection.findings import Attributions, Numbers, Unit
 from jumok.inspection.trace import Trace
 from jumok.plot.maps import draw_over, pixels_of
-from jumok.plot.paper import INK, MUTED, colour_bar, draw_map, finish, new_figure, shade
+from jumok.plot.paper import INK, MUTED, colour_bar, draw_map, new_figure, shade, with_fonts
 
 with optional_import("drawing figures", extra="plot"):
     from matplotlib import patches
@@ -80,7 +80,7 @@ def mattered(trace: Trace, word: int | str = 0, *, unit: Unit = "words") -> "Fig
     if shared:
         what = "source" if read.grid is None else "picture"
         _source_shares(parts[2].subplots(), facts.shares, written, row, what)
-    return finish(figure)
+    return with_fonts(figure)
 
 
 def _word_number(word: int | str, written: list[str]) -> int:

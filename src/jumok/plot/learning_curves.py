@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jumok.data.files.run_log import Over, Points, RunLog, run_log
-from jumok.plot.paper import MUTED, finish, new_figure
+from jumok.plot.paper import MUTED, new_figure, with_fonts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -55,7 +55,7 @@ def draw_curves(logs: Sequence[RunLog], over: Over) -> "Figure":
         axes.spines[["top", "right"]].set_visible(False)
     if len(logs) > 1:
         panels[0].legend(frameon=False, fontsize=8)
-    return finish(figure)
+    return with_fonts(figure)
 
 
 def _line(

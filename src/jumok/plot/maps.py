@@ -31,7 +31,7 @@ from jumok.plot.board import (
     on_scale,
     title_of,
 )
-from jumok.plot.paper import CELL, GOLD, INK, colour_bar, draw_map, finish, new_figure
+from jumok.plot.paper import CELL, GOLD, INK, colour_bar, draw_map, new_figure, with_fonts
 
 with optional_import("drawing figures", extra="plot"):
     from matplotlib import patches
@@ -141,7 +141,7 @@ def grid(trace: Trace, *, part: Part | None = None, scale: Scale = "one") -> "Fi
             axes.set_yticks([])
     figure.suptitle(f"{title_of(sites[0])}: layer.head", fontsize=11, color=INK)
     colour_bar(figure, image, panels, BARS["weights"])
-    return finish(figure)
+    return with_fonts(figure)
 
 
 def pictures(trace: Trace, *, layer: int | None = None, head: HeadChoice | None = None) -> "Figure":
@@ -177,7 +177,7 @@ def pictures(trace: Trace, *, layer: int | None = None, head: HeadChoice | None 
         image = draw_over(axes, picture, row.reshape(size), most)
         axes.set_title(token, fontsize=10)
     colour_bar(figure, image, panels, BARS["weights"])
-    return finish(figure)
+    return with_fonts(figure)
 
 
 def pixels_of(picture: TracePicture) -> Array:
@@ -239,4 +239,4 @@ def _one(
             axes.add_patch(frame)
     axes.set_title(title, fontsize=10, color=INK, loc="left")
     colour_bar(figure, image, axes, bar)
-    return finish(figure)
+    return with_fonts(figure)

@@ -122,7 +122,7 @@ def hangul_font() -> str | None:
     return None
 
 
-def families(texts: Iterable[str]) -> list[str]:
+def font_families(texts: Iterable[str]) -> list[str]:
     """The fonts for these texts: the second has the letters that the first lacks.
 
     Raises:
@@ -142,10 +142,10 @@ def families(texts: Iterable[str]) -> list[str]:
     return ["DejaVu Sans", font]
 
 
-def finish(figure: "Figure") -> "Figure":
+def with_fonts(figure: "Figure") -> "Figure":
     """Gives every text of the figure a font that has its letters."""
     texts = [each for each in figure.findobj(text.Text) if isinstance(each, text.Text)]
-    fonts = families(each.get_text() for each in texts)
+    fonts = font_families(each.get_text() for each in texts)
     for each in texts:
         # Text between dollar signs is plain text here, not a formula.
         each.set_parse_math(False)

@@ -23,7 +23,7 @@ Nodes = Sequence[int]
 """Tokens of a tree by their indices: a hypothesis, or all; a parent before its children."""
 
 Places = npt.NDArray[np.int64]
-Rows = TypeVar("Rows", Array, Mask)
+NodeArray = TypeVar("NodeArray", Array, Mask)
 
 
 class TreeTokens(NamedTuple):
@@ -72,7 +72,7 @@ def _paths(parents: Sequence[int]) -> Places:
     return paths
 
 
-def _at_their_keys(numbers: Rows, paths: Places) -> Rows:
+def _at_their_keys(numbers: NodeArray, paths: Places) -> NodeArray:
     """(heads tokens deepest) -> (heads tokens tokens): each row's numbers at the row's own keys.
 
     The numbers of a token are 0 at keys that it may not attend to.

@@ -11,7 +11,7 @@ from jumok.inspection.hooks.intervene import UNCHANGED, Change
 from jumok.inspection.trace import Level
 from jumok.systems.translation.on_engine import EngineSearcher
 
-LEVEL: Level = "qk"
+TRACE_LEVEL: Level = "qk"
 
 
 def carry_on() -> None:
@@ -58,7 +58,7 @@ class TraceRequest:
 
     options: DecodingOptions
     target: str | Sequence[int] | None = None
-    level: Level = LEVEL
+    level: Level = TRACE_LEVEL
     change: Change = UNCHANGED
     prefix: Sequence[int] = ()
     extras: Analyses = EVERYTHING

@@ -117,7 +117,7 @@ def changed(model: nn.Module, change: Change, count: Mapping[str, int]) -> Itera
         yield
 
 
-def words_of(model: nn.Module) -> dict[str, Embedding]:
+def embeddings_of(model: nn.Module) -> dict[str, Embedding]:
     """The embeddings by their path in the model, the encoder's first."""
     embeddings = {name: each for name, each in model.named_modules() if isinstance(each, Embedding)}
     return dict(sorted(embeddings.items(), key=lambda item: item[1].part != "encoder"))
@@ -178,7 +178,7 @@ def _what_is_read(model: nn.Module) -> tuple[Editable, bool]:
         if isinstance(model.writer, GridWriter):
             return model.writer, True
         raise ModelError("this model reads the image as one vector, so cells cannot be occluded.")
-    embedding = next(iter(words_of(model).values()), None)
+    embedding = next(iter(embeddings_of(model).values()), None)
     if embedding is None:
         raise ModelError("this model reads no words, so none can be occluded.")
     return embedding, embedding.part == "encoder"  # a decoder receives its text token by token

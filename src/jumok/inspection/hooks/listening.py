@@ -20,15 +20,15 @@ from jumok.models.memory import SequenceToSequence
 from jumok.models.recurrent_decoder import GatedDecoder
 from jumok.shapes import Float, Int, Tensor
 
-Outcome = TypeVar("Outcome")
+PassResult = TypeVar("PassResult")
 
 Hear = Callable[[str, int, Float[Tensor, "batch new dim"]], None]
 """Receives the stack's path in the model, the layer (0: the embedding), and its stream."""
 
 
 def record_pass(
-    model: nn.Module, run: Callable[[], Outcome], level: Level
-) -> tuple[RecordedPass, Outcome]:
+    model: nn.Module, run: Callable[[], PassResult], level: Level
+) -> tuple[RecordedPass, PassResult]:
     """One pass over one batch of inputs, and its result, which is the same as without recording.
 
     A decoder's output is run in one parallel pass, which gives the same states as decoding step by
