@@ -47,7 +47,7 @@ class SearchNode:
 
     Attributes:
         parent: the node before it; -1 at the first token.
-        log_probability: that of the token (natural). total: that of the hypothesis up to it.
+        log_probability: of the token (natural). total: of the hypothesis up to it.
         fate: stayed in the beam, ended with END, or neither.
     """
 
@@ -81,7 +81,7 @@ class SearchTree:
     """Every hypothesis of a beam search, the discarded ones included; empty: nothing was searched.
 
     Attributes:
-        leaves: the hypotheses that were in the beam or ended, and have no such successor.
+        leaves: the ends of the hypotheses that were in the beam or ended.
     """
 
     __pydantic_config__: ClassVar[dict[str, Any]] = JUDGED
@@ -199,7 +199,7 @@ class TraceFindings:
 
     Attributes:
         written: the ids of the tokens that were written or filled in, or of the label.
-        prompt: how many tokens of the text a language model was given.
+        prompt: the number of tokens that a language model was given.
         gaps: the positions that a masked language model filled.
         setting: where alignments are extracted; None: the model has no such setting.
         own_rows: whether a word's row is that of its own step in a model without a setting: in a

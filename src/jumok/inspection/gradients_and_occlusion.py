@@ -50,9 +50,8 @@ class ForcedTarget:
         lengths: by axis the number of tokens or cells.
         own: the axis of the output. Its token t has been read when step t writes.
         written: the tokens that were written.
-        states: the states from which the first steps predict, given their number and that of equal
-            rows; the last argument is whether what was read is the same in all rows, so that it is
-            read once.
+        states: (rows, steps, same) -> the states from which the first steps predict, in equal rows;
+            `same`: what was read is the same in all rows, and is read once.
         logits: from states to logits.
     """
 

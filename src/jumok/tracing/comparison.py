@@ -81,9 +81,8 @@ class Comparison:
 
     Attributes:
         beside: the second one; None: the first traces both.
-        before: the second model is the first one before it was trained further: it is given the
-            output of the first, so that both have the same tokens, and its trace's finding
-            `own_output` is what it writes by itself.
+        before: the second model is the first one before further training: it is given the output of
+            the first, and its finding `own_output` is what it writes by itself.
     """
 
     traced: Callable[..., Trace]

@@ -66,9 +66,9 @@ class Tracer(Generic[Traced]):
     """What traces one kind of model.
 
     Attributes:
-        adapter: (system, name) -> ModelAdapter: its first model, for `jumok.record` too.
-        force: (system, given text or image's path, request) -> ForcedPass: the output that was
-            chosen, and the pass over it. The model has the request's changes meanwhile.
+        adapter: (system, name) -> that of its first model, for `jumok.record` too.
+        force: (system, text or image's path, request) -> the output that was chosen, and the pass
+            over it. The model has the request's changes meanwhile.
         options: how the model searches for its output by default.
         recorded: whether `jumok.record` records it.
     """

@@ -97,9 +97,7 @@ def _wanted_tokens(system: MaskedModel, target: str | Sequence[int], gaps: int) 
 
 
 def force_text_class(system: TextClassification, text: str, request: TraceRequest) -> ForcedPass:
-    """The classification of a text. The only step is the label.
-
-    Only the beginning of a long text is read, as in `TextClassification.classify`.
+    """The classification of a text; of a long one only the beginning. The only step is the label.
 
     The target is the label whose probability is wanted, or [its index]; None: the most probable.
 
@@ -146,11 +144,9 @@ TEXT_CLASS: Tracer[TextClassification] = Tracer(
 def force_picture_class(
     system: ImageClassification, picture: str, request: TraceRequest
 ) -> ForcedPass:
-    """The classification of an image. The only step is the label.
+    """The classification of an image by the first model. The only step is the label.
 
-    Of several models the first is traced, and its own label is shown.
-
-    The target is the label whose probability is wanted, or [its index]; None: the most probable.
+    The target is as in `force_text_class`.
     Raises:
         DataError: the image cannot be read, or there is no such label.
     """

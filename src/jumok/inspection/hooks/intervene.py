@@ -35,7 +35,7 @@ class RowEdit:
     """One row of attention weights set by the user.
 
     Attributes:
-        weights: those of the keys, from the first; normalised to a sum of 1. Further keys get 0.
+        weights: of the keys, from the first; normalised to a sum of 1. Further keys get 0.
         head: from 0; None: all heads.
     """
 
@@ -146,9 +146,8 @@ def _one_after_another(first: StateEdit | None, then: StateEdit) -> StateEdit:
 def blanked(model: nn.Module, positions: Sequence[int]) -> Iterator[None]:
     """Replaces the vectors of these words or cells by zeros; their positions stay.
 
-    A Transformer still attends to these positions. The words are those of the encoder's input, or
-    for a model without an encoder of the decoder's input; the cells are the output of the
-    convolutions that a captioner's words attend to.
+    The words are those of the encoder's input, or of the decoder's in a model without an encoder;
+    the cells are the output of a captioner's convolutions.
 
     Raises:
         ModelError: a model that reads neither, or a position that the text does not have.
@@ -260,8 +259,6 @@ def without_each_head(
     count: Mapping[str, int],
 ) -> dict[str, Float[Tensor, "heads positions"]]:
     """The effect of ablating each head alone: the change of every chosen token's log-probability.
-
-    Each head is ablated in a row of a batch.
 
     Args:
         run: the log-probabilities of all choices at every position, for so many equal rows.

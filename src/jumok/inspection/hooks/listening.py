@@ -31,9 +31,7 @@ def record_pass(
 ) -> tuple[RecordedPass, PassResult]:
     """One pass over one batch of inputs, and its result, which is the same as without recording.
 
-    A decoder's output is run in one parallel pass, which gives the same states as decoding step by
-    step (a test of every model checks that), so the records show what happened while the output was
-    written.
+    The parallel pass over a decoder's output gives the same states as decoding step by step.
     """
     passes: list[RecordedPass] = []
     shared = Shared(passes.append)

@@ -54,9 +54,8 @@ def bare(script: str) -> str:
 def packed_search(tree: SearchTree) -> dict[str, object]:
     """A search tree for the page.
 
-    Hypotheses share their beginnings, and a token's attention is that of its node, so every node
-    has one row of weights instead of every leaf a whole map. `rows` has the row of each node, -1
-    for none; a node is a list of its fields, in their order.
+    Hypotheses share their beginnings, so every node has one row of weights instead of every leaf a
+    whole map. `rows` has the row of each node, -1 for none; a node is a list of its fields.
     """
     rows: dict[int, npt.NDArray[np.float64]] = {}
     for leaf in tree.leaves:
