@@ -118,7 +118,7 @@ def part_sites(trace: Trace, part: Part | None = None) -> list[Site]:
 
 
 def usual_site(trace: Trace, sites: Sequence[Site]) -> Site:
-    """Of the sites of one part, that of the alignment setting's layer, or the last."""
+    """The site of the alignment setting's layer, or the last, among those of one part."""
     setting = trace.findings.setting if sites[0].part == "cross" else None
     layer = None if setting is None else setting.layer
     return next((site for site in sites if site.layer == layer), sites[-1])

@@ -91,7 +91,7 @@ class Meter(Protocol):
 
     @property
     def part(self) -> Part:
-        """Of the model."""
+        """The part of the model."""
         ...
 
     @property
