@@ -38,8 +38,8 @@ from jumok.systems.base import System, loaded_from
 from jumok.systems.given import texts_in
 from jumok.systems.loading import load_one, load_tokenizer
 from jumok.tracing.adapters import reader_adapter
-from jumok.tracing.checks import check_length
 from jumok.tracing.forced import ForcedPass, Tracer
+from jumok.tracing.request import check_length
 from jumok.training.preparing import texts
 from jumok.training.preparing.vocabulary import learn_tokenizer
 from jumok.training.task import Scores, card_of, finite, model_line

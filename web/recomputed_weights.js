@@ -1,6 +1,6 @@
 /**
  * Weights that the page has as steps beside those of the softmax of their products. The steps are the same as
- * in `jumok/inspection/page/recomputed_weights.py`, which explains how: so every operation and its order are.
+ * in `jumok/inspection/page/arrays.py`, which explains how: so every operation and its order are.
  */
 
 import { apartOf, shared, stepsOf } from "./arrays.js";

@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from jumok.decoding import DecodingOptions
     from jumok.evaluation.text import score_text
     from jumok.inspection.page.notebook import page
-    from jumok.inspection.recording import Recording
     from jumok.inspection.trace import Axis, Trace
-    from jumok.inspection.trace_file import load_trace
+    from jumok.inspection.trace_file import Recording, load_trace
     from jumok.kinds import Kind
     from jumok.plugins import load_plugin, register
     from jumok.systems.catalog import load
@@ -76,7 +75,7 @@ _HOMES = {
     "Axis": "jumok.inspection.trace",
     "Config": "jumok.config",
     "DecodingOptions": "jumok.decoding",
-    "Recording": "jumok.inspection.recording",
+    "Recording": "jumok.inspection.trace_file",
     "Tokenizer": "jumok.data.tokenizer",
     "Trace": "jumok.inspection.trace",
     "Translation": "jumok.systems.translation.result",

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from jumok.inspection.heads import grid_cards
-from jumok.inspection.heads.grid_cards import AnyHeadCard
+from jumok.inspection.heads import cards as head_cards
+from jumok.inspection.heads.cards import AnyHeadCard
 from jumok.inspection.page.cards_page import cards_page
 from tests.browser.conftest import Reader
 from tests.inspection.test_grid_measures import QUIET as CELLS
@@ -171,4 +171,4 @@ def test_every_role_has_its_rule_on_the_page():
     for role in ("points", "same", "shift", "near", "one place", "broad"):
         assert len(re.findall(rf'^\s+"?{role}"?: "', text, re.MULTILINE)) == 2, role
     for reason in ("NO_ORDER", "NO_PIECES", "NO_PLACE", "NO_WORDS", "NO_BOXES"):
-        assert f'"{getattr(grid_cards, reason)}"' in text
+        assert f'"{getattr(head_cards, reason)}"' in text

@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 
 from jumok.data.tokenizer import Tokenizer
-from jumok.inspection.findings import read_findings
 from jumok.inspection.trace import Trace
 from jumok.tracing.catalog import load_family
 from jumok.tracing.comparison import Comparison
 from jumok.tracing.request import Analyses
 from tests.browser.conftest import open_controls, open_view, views_of
 from tests.conftest import TINY_TEXT
-from tests.inspection.traces import HOSTILE, found, trace
+from tests.inspection.traces import HOSTILE, found, read_findings, trace
 from tests.systems.test_recurrent import bundle
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")

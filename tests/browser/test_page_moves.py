@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from jumok.inspection.findings import SearchLeaf, SearchTree, read_findings
+from jumok.inspection.findings import SearchLeaf, SearchTree
 from jumok.inspection.page.document import page as html
 from jumok.inspection.trace import Axis, Site, Trace
 from jumok.kinds import KINDS, Kind
@@ -15,7 +15,7 @@ from jumok.serving.answers import answers
 from jumok.serving.local import LocalServer
 from jumok.tracing.comparison import Comparison
 from tests.browser.conftest import PATIENCE, open_controls, open_view, views_of
-from tests.inspection.traces import node, softmax, trace
+from tests.inspection.traces import node, read_findings, softmax, trace
 
 expect = pytest.importorskip("playwright.sync_api", reason="needs the package playwright").expect
 

@@ -9,8 +9,8 @@ from urllib.parse import urlencode
 import numpy as np
 import pytest
 
+from jumok.inspection.page.document import PageOrigin
 from jumok.inspection.page.document import page as html
-from jumok.inspection.page.origin import PageOrigin
 from jumok.inspection.trace import Trace
 from jumok.serving.answers import answers
 from jumok.serving.local import LocalServer

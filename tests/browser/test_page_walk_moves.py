@@ -27,7 +27,7 @@ def translated(tiny_bundle):
 
 def test_a_page_holds_what_it_has_room_for_and_says_so(opened, translated, monkeypatch):
     trace, layers, _ = translated
-    monkeypatch.setattr("jumok.inspection.page.walk.WALK_BYTES", 1024)
+    monkeypatch.setattr("jumok.inspection.page.packing.WALK_BYTES", 1024)
     reader, layer = opened(trace), trace.findings.setting.layer
     walk = Walk(reader, part="cross", layer=layer, head=0, query=0)
     assert walk.page.locator(".walk-missing").count() == 0
@@ -117,7 +117,7 @@ def test_the_walk_is_for_everybody(opened, translated, scheme, language):
 
 def test_a_live_page_asks_for_the_vectors_that_it_does_not_hold(live, monkeypatch):
     page, traced = live
-    monkeypatch.setattr("jumok.inspection.page.walk.WALK_BYTES", 1024)
+    monkeypatch.setattr("jumok.inspection.page.packing.WALK_BYTES", 1024)
     page.locator("#text").fill("the dog barked")
     trace = traced("the dog barked")
     expect(page.locator("header dd").last).to_have_text(trace.output)

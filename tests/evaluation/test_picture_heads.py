@@ -21,8 +21,7 @@ from jumok.evaluation.heads.pictures import (
     picture_head_cards_over,
 )
 from jumok.evaluation.pointing import Gold, NounAttention, score_pointing
-from jumok.inspection.heads.cards import HeadCard
-from jumok.inspection.heads.grid_cards import GridCard
+from jumok.inspection.heads.cards import GridCard, HeadCard
 from jumok.systems.captioner import Captioner
 from jumok.systems.image_classifier import ImageClassification
 from tests.systems.pictures import READER, write_captioner, write_pictures

@@ -7,7 +7,7 @@ from random import Random
 
 from jumok.inspection.explain import explain
 from jumok.inspection.page.document import page
-from jumok.inspection.trace import HEAD, digest_of
+from jumok.inspection.trace import HEAD, trace_digest
 from jumok.inspection.trace_file import load_trace
 from tests.fuzz.mutating import budgets, changed, mutated, run
 from tests.inspection.traces import trace
@@ -40,7 +40,7 @@ def test_damaged_traces(tmp_path: Path, cases: int) -> None:
         else:
             name = random.choice(list(arrays))
             arrays[name] = mutated(arrays[name], random)
-        ours["digest"] = digest_of(ours, arrays)
+        ours["digest"] = trace_digest(ours, arrays)
         with zipfile.ZipFile(file, "w") as archive:
             archive.writestr(HEAD, json.dumps(ours))
             for name, part in arrays.items():

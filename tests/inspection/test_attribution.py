@@ -9,10 +9,16 @@ import torch
 import jumok
 from jumok.alignment.norms import contribution_norms
 from jumok.data.tokenizer import END, START
-from jumok.inspection.attribution import attributions_of, mean_ranks, token_groups
+from jumok.inspection.attribution import (
+    LayerWeights,
+    attributions_of,
+    decoder_flow,
+    decoder_rollout,
+    mean_ranks,
+    token_groups,
+)
 from jumok.inspection.gradients_and_occlusion import gradients, occlude_words, written_from
-from jumok.inspection.heads.ranks import spearman
-from jumok.inspection.rollout import Layers, decoder_flow, decoder_rollout
+from jumok.inspection.heads.ranks import rank_correlations, ranks, spearman
 from jumok.inspection.sites import of_writers
 from jumok.inspection.trace import Axis
 from tests.inspection.traces import recorded_sites
@@ -46,7 +52,7 @@ def test_pieces_are_measured_one_by_one(parts):
     assert cross.layer == 2
     np.testing.assert_allclose(measures["weights"]["source"], cross.weights.mean(0), rtol=1e-5)
     np.testing.assert_allclose(measures["norms"]["source"], cross.norms, rtol=1e-5)
-    layers = Layers.of(sites)
+    layers = LayerWeights.of(sites)
     for name, follow in (("rollout", decoder_rollout), ("flow", decoder_flow)):
         read, known = follow(layers)
         np.testing.assert_allclose(measures[name]["source"], read)
@@ -154,3 +160,36 @@ def test_a_language_model_is_compared_on_what_it_has_read():
     assert before[2, 1] == pytest.approx(
         float(occlude_words(text, {"text": [[2, 3]]})["text"][3, 0]), abs=1e-5
     )
+
+
+def test_ranks_of_equal_values_are_their_mean():
+    np.testing.assert_array_equal(ranks(np.array([0.3, 0.1, 0.3, 0.9, 0.3])), [3, 1, 3, 5, 3])
+
+
+def test_spearman_is_that_of_the_formula():
+    """Without ties 1 - 6 sum d^2 / n (n^2 - 1)."""
+    first, second = np.array([1.0, 2.0, 3.0, 4.0, 5.0]), np.array([20.0, 10.0, 50.0, 30.0, 40.0])
+    # places 2 1 5 3 4: differences 1 1 2 1 1
+    assert spearman(first, second) == pytest.approx(1 - 6 * (1 + 1 + 4 + 1 + 1) / (5 * 24))
+    assert spearman(first, first**3) == pytest.approx(1.0)
+    assert spearman(first, -first) == pytest.approx(-1.0)
+
+
+def test_a_side_without_any_order_has_no_correlation():
+    assert np.isnan(spearman(np.array([1.0, 1.0, 1.0]), np.array([1.0, 2.0, 3.0])))
+    assert np.isnan(spearman(np.array([1.0]), np.array([1.0])))
+    assert np.isnan(spearman(np.array([]), np.array([])))
+
+
+def test_spearman_is_that_of_scipy():
+    stats = pytest.importorskip("scipy.stats", reason="needs SciPy")
+    random = np.random.default_rng(5)
+    for _ in range(20):
+        first, second = random.integers(0, 6, size=(2, 11)).astype(float)
+        assert spearman(first, second) == pytest.approx(stats.spearmanr(first, second).statistic)
+
+
+def test_each_measure_is_compared_with_each():
+    measures = [np.array([1.0, 2.0, 3.0]), np.array([3.0, 2.0, 1.0]), np.array([1.0, 3.0, 2.0])]
+    expected = [[1, -1, 0.5], [-1, 1, -0.5], [0.5, -0.5, 1]]
+    np.testing.assert_allclose(rank_correlations(measures), expected)

@@ -98,7 +98,7 @@ def test_a_painted_cell_has_the_most_usual_colour(tmp_path, changes, monkeypatch
     picture, target, written = asked(captioner)
     model = captioner.model
     heeded = []
-    monkeypatch.setattr("jumok.inspection.gradients_and_occlusion.ROWS", 5)
+    monkeypatch.setattr("jumok.inspection.gradients_and_occlusion.OCCLUDED_ROWS", 5)
     found = occlude_patches(model, picture, target, written, lambda: heeded.append(True))
     assert len(heeded) == 4, "16 cells, five at once"
     ground = np.sort(picture[0].flatten(1).numpy(), axis=1)[:, 31]  # the lower middle of 64

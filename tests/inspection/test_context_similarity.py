@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from jumok.inspection.context_similarity import context_similarity, cosines_of, word_vectors
 from jumok.inspection.trace import Axis
 from jumok.tracing.catalog import load_family
+from jumok.tracing.comparison import context_similarity, cosines_of, word_vectors
 from jumok.tracing.request import NOTHING
 from tests.systems.pictures import READER, write_captioner, write_noise
 

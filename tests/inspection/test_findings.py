@@ -20,11 +20,11 @@ from jumok.inspection.findings import (
     StackLayers,
     TraceFindings,
     findings_json,
-    read_findings,
 )
 from jumok.tracing.catalog import load_family
 from jumok.tracing.comparison import Comparison
 from jumok.tracing.request import EVERYTHING
+from tests.inspection.traces import read_findings
 
 ROUNDED = 0.5 * 10.0 ** (1 - DIGITS)
 TEXT, OTHER = "the cat sat", "the dog sat"

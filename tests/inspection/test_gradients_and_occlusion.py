@@ -16,7 +16,7 @@ from jumok.inspection.gradients_and_occlusion import (
     written_alone,
     written_from,
 )
-from jumok.inspection.hooks.intervene import blanked, edited_words, words_of
+from jumok.inspection.hooks.intervene import blanked, edited_words, embeddings_of
 from jumok.models.causal import CausalLanguageModel
 from jumok.models.encoder_decoder import Transformer
 from jumok.models.memory import SequenceToSequence
@@ -65,7 +65,7 @@ def nudged(words, position: int, nudge: torch.Tensor, run) -> torch.Tensor:
 def test_slopes_are_those_that_small_steps_show(model):
     text = written_from(model, SOURCE, TARGET, WRITTEN)
     found = gradients(text)
-    encoder, decoder = words_of(model).values()
+    encoder, decoder = embeddings_of(model).values()
     run = partial(log_probabilities, model)
     for axis, words, tokens, position in (
         ("source", encoder, SOURCE, 2),
@@ -98,7 +98,7 @@ def test_blank_out_is_one_word_after_another(model):
         with blanked(model, group):
             change = whole - log_probabilities(model)
         torch.testing.assert_close(found["source"][:, column].double(), change, atol=1e-5, rtol=0)
-    _, decoder = words_of(model).values()
+    _, decoder = embeddings_of(model).values()
     for column in range(3):
 
         def without(states, _, column=column):
@@ -114,7 +114,7 @@ def test_many_words_are_many_batches(model, monkeypatch):
     text = written_from(model, SOURCE, TARGET, WRITTEN)
     groups = {axis: [[i] for i in range(length)] for axis, length in text.lengths.items()}
     blanks, at_once = occlude_words(text, groups), gradients(text)
-    monkeypatch.setattr("jumok.inspection.gradients_and_occlusion.ROWS", 2)
+    monkeypatch.setattr("jumok.inspection.gradients_and_occlusion.OCCLUDED_ROWS", 2)
     for axis, found in occlude_words(text, groups).items():
         torch.testing.assert_close(found, blanks[axis], atol=1e-6, rtol=1e-5)
     for axis, slope in gradients(text).items():

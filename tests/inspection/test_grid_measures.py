@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from jumok.data.tokenizer import PAD, START
-from jumok.inspection.heads.grid_cards import GridCard, reach
+from jumok.inspection.heads.cards import GridCard, reach
 from jumok.inspection.heads.grid_measures import GridMeter, distances
 
 RAW = torch.tensor([3.0, 4.0])

@@ -5,7 +5,7 @@ import threading
 import pytest
 import torch
 
-from jumok.inspection.hooks.intercept import hooked, replaced
+from jumok.attention.overrides import hooked, replaced
 
 ONES = torch.ones(1, 2)
 

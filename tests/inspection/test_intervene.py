@@ -18,10 +18,10 @@ from jumok.inspection.hooks.intervene import (
     blanked,
     changed,
     edited_words,
+    embeddings_of,
     set_rows,
     switched_off,
     without_each_head,
-    words_of,
 )
 from jumok.kernels.noise import Noise
 from jumok.models.captioner import CaptionerModel
@@ -49,6 +49,19 @@ def predicted(model: Transformer, rows: int = 1) -> torch.Tensor:
 
 def count(model: Transformer) -> dict[str, int]:
     return dict.fromkeys(sites(model), 3)
+
+
+def step_by_step(model, memory) -> torch.Tensor:
+    """The logits after each token of the target, written with a cache."""
+    state, rows = model.decoder.start(memory), []
+    for token in TARGET[0]:
+        logits, state = model.decoder.step(token[None], state)
+        rows.append(logits[0])
+    return torch.stack(rows)
+
+
+def at_once(model) -> torch.Tensor:
+    return model.decoder(model.encode(SOURCE), TARGET)[0]
 
 
 def test_a_head_that_is_off_is_one_whose_part_of_the_projection_is_zero():
@@ -85,11 +98,8 @@ def test_cached_steps_without_a_head_are_the_parallel_pass_without_it(model):
     middle = {site: [1] for site in sites(model)}
     with torch.inference_mode(), switched_off(model, middle, count(model)):
         memory = model.encode(SOURCE)
-        whole = model.decoder(memory, TARGET)[0]
-        state = model.decoder.start(memory)
-        for position, token in enumerate(TARGET[0]):
-            logits, state = model.decoder.step(token[None], state)
-            torch.testing.assert_close(logits[0], whole[position], atol=1e-4, rtol=1e-4)
+        whole, stepwise = model.decoder(memory, TARGET)[0], step_by_step(model, memory)
+        torch.testing.assert_close(stepwise, whole, atol=1e-4, rtol=1e-4)
 
 
 def test_changes_are_those_of_one_head_after_another(model):
@@ -146,15 +156,6 @@ def recurrent(order: str, input_feeding: bool) -> RecurrentModel:
     return RecurrentModel(config, 31).eval().requires_grad_(False)
 
 
-def step_by_step(model, source, target) -> torch.Tensor:
-    state = model.decoder.start(model.encode(source))
-    rows = []
-    for token in target[0]:
-        logits, state = model.decoder.step(token[None], state)
-        rows.append(logits[0])
-    return torch.stack(rows)
-
-
 def test_a_blanked_word_is_one_whose_vector_is_zero(model):
     """Its row of the table can as well be 0: the position is added after that."""
     untied = TransformerConfig(
@@ -191,11 +192,8 @@ def test_a_language_model_is_what_it_reads_with_a_cache_too():
     causal = CausalLanguageModel(config, 31).eval().requires_grad_(False)
     with blanked(causal, [0, 2]):
         whole = causal.decoder(causal.nothing(), TARGET)[0]
-        state, rows = causal.decoder.start(causal.nothing()), []
-        for token in TARGET[0]:
-            logits, state = causal.decoder.step(token[None], state)
-            rows.append(logits[0])
-    torch.testing.assert_close(torch.stack(rows), whole, atol=1e-5, rtol=1e-4)
+        stepwise = step_by_step(causal, causal.nothing())
+    torch.testing.assert_close(stepwise, whole, atol=1e-5, rtol=1e-4)
     assert not torch.allclose(causal.decoder(causal.nothing(), TARGET)[0], whole, atol=1e-4)
 
 
@@ -205,7 +203,7 @@ def test_a_token_that_does_not_exist_cannot_be_blanked(model, positions):
         model.encode(SOURCE)
     assert "the input has no such position" in str(caught.value)
     assert "0 to 3" in str(caught.value)
-    assert all(each.edit is None for each in words_of(model).values())
+    assert all(each.edit is None for each in embeddings_of(model).values())
 
 
 def test_a_model_that_reads_no_words_says_so():
@@ -269,9 +267,8 @@ def weights_of(model, site: str, run) -> torch.Tensor:
 
 def test_rows_of_nested_blocks_are_all_replaced(model):
     first, second = (RowEdit(CROSS, query, (0.0, 1.0)) for query in (0, 1))
-    at_once = lambda: model.decoder(model.encode(SOURCE), TARGET)[0]  # noqa: E731
     with set_rows(model, [first], count(model)), set_rows(model, [second], count(model)):
-        weights = weights_of(model, CROSS, at_once)
+        weights = weights_of(model, CROSS, partial(at_once, model))
     assert weights[:, :2, 1].tolist() == [[1.0, 1.0]] * 3
 
 
@@ -280,11 +277,10 @@ def test_rows_of_nested_blocks_are_all_replaced(model):
 )
 def test_a_row_that_is_set_is_looked_with_in_steps_as_well_as_at_once(model, row):
     """(0, 3, 1) is brought to (0, .75, .25, 0); head 3 of 3, or all of them."""
-    at_once = lambda: model.decoder(model.encode(SOURCE), TARGET)[0]  # noqa: E731
-    plain, before = at_once(), weights_of(model, row.site, at_once)
+    plain, before = at_once(model), weights_of(model, row.site, partial(at_once, model))
     with set_rows(model, [row], count(model)):
-        found, after = at_once(), weights_of(model, row.site, at_once)
-        stepwise = lambda: step_by_step(model, SOURCE, TARGET)  # noqa: E731
+        found, after = at_once(model), weights_of(model, row.site, partial(at_once, model))
+        stepwise = lambda: step_by_step(model, model.encode(SOURCE))  # noqa: E731
         torch.testing.assert_close(stepwise(), found, atol=1e-5, rtol=1e-4)
         torch.testing.assert_close(weights_of(model, row.site, stepwise), after)
     expected = before.clone()
@@ -295,7 +291,7 @@ def test_a_row_that_is_set_is_looked_with_in_steps_as_well_as_at_once(model, row
     torch.testing.assert_close(after[:, : row.query + 1], expected[:, : row.query + 1])
     torch.testing.assert_close(found[: row.query], plain[: row.query])
     assert not torch.allclose(found[row.query], plain[row.query], atol=1e-4)
-    torch.testing.assert_close(at_once(), plain)
+    torch.testing.assert_close(at_once(model), plain)
 
 
 def test_a_row_of_the_encoder_goes_on_into_the_memory(model):
@@ -313,13 +309,12 @@ def test_a_row_of_the_encoder_goes_on_into_the_memory(model):
 @pytest.mark.parametrize(("order", "input_feeding"), ORDERS)
 def test_a_row_of_an_rnn_is_that_of_one_step(order, input_feeding):
     other = recurrent(order, input_feeding)
-    at_once = lambda: other.decoder(other.encode(SOURCE), TARGET)[0]  # noqa: E731
-    plain = at_once()
+    plain = at_once(other)
     row = RowEdit("decoder.attention", 1, (0.0, 1.0))
     with torch.no_grad(), set_rows(other, [row], {"decoder.attention": 1}):
-        found = at_once()
-        stepwise = step_by_step(other, SOURCE, TARGET)
-        weights = weights_of(other, row.site, lambda: step_by_step(other, SOURCE, TARGET))
+        found = at_once(other)
+        stepwise = step_by_step(other, other.encode(SOURCE))
+        weights = weights_of(other, row.site, lambda: step_by_step(other, other.encode(SOURCE)))
     torch.testing.assert_close(stepwise, found, atol=1e-5, rtol=1e-4)
     assert weights[0, 1].tolist() == [0.0, 1.0, 0.0, 0.0]
     torch.testing.assert_close(found[0], plain[0], atol=1e-5, rtol=1e-4)
@@ -346,8 +341,7 @@ def test_a_row_that_cannot_be_set_is_refused(model, row, words):
 
 
 def test_changes_are_made_together_and_unmade(model):
-    at_once = lambda: model.decoder(model.encode(SOURCE), TARGET)[0]  # noqa: E731
-    plain = at_once()
+    plain = at_once(model)
     row = RowEdit(CROSS, 1, (1.0,))
     change = Change(off={OWN: [0]}, blank=(1,), rows=(row,))
     assert change
@@ -357,11 +351,11 @@ def test_changes_are_made_together_and_unmade(model):
         blanked(model, [1]),
         set_rows(model, [row], count(model)),
     ):
-        expected = at_once()
+        expected = at_once(model)
     with changed(model, change, count(model)):
-        torch.testing.assert_close(at_once(), expected)
+        torch.testing.assert_close(at_once(model), expected)
     with changed(model, Change(), count(model)):
-        torch.testing.assert_close(at_once(), plain)
+        torch.testing.assert_close(at_once(model), plain)
 
 
 def test_a_head_that_was_off_before_stays_off(model):

@@ -15,7 +15,7 @@ from jumok.inspection.lens import (
     layer_facts,
     lens_predictions,
     moved,
-    reader_of,
+    output_layer_of,
 )
 from jumok.models.catalog import DataSizes, build
 from jumok.tracing.catalog import load_family
@@ -90,8 +90,8 @@ def test_an_encoder_predicts_nothing():
         dim=12, heads=2, encoder_layers=1, decoder_layers=1, feedforward=17, max_length=19
     )
     model = build(sizes, DataSizes(vocabulary=23))
-    assert reader_of(model, "encoder") is None
-    assert reader_of(model, "decoder") is not None
+    assert output_layer_of(model, "encoder") is None
+    assert output_layer_of(model, "decoder") is not None
     assert last_norm(model, "decoder") is model.decoder.blocks[0].after_feedforward.norm
 
 

@@ -13,7 +13,7 @@ from jumok.errors import ConfigError, DataError
 from jumok.inspection.page import notebook
 from jumok.inspection.page.document import document, guided, payload
 from jumok.inspection.page.document import page as html_of
-from jumok.inspection.page.still import still
+from jumok.inspection.page.notebook import still
 from tests.inspection.traces import HOSTILE, trace
 
 WIDGET = "application/vnd.jupyter.widget-view+json"

@@ -11,9 +11,8 @@ import pytest
 import torch
 
 from jumok.inspection.page import document as module
-from jumok.inspection.page.arrays import inline, rounded
+from jumok.inspection.page.arrays import exponential, inline, recomputed, rounded, weights_apart
 from jumok.inspection.page.document import bundle, page, payload
-from jumok.inspection.page.recomputed_weights import exponential, recomputed, weights_apart
 from jumok.inspection.page.source import source_folder
 from jumok.inspection.trace import Trace
 from tests.inspection.pages import inside, numbers_of, page_data

@@ -11,11 +11,11 @@ from torch import nn
 
 from jumok.bundle.reading import WEIGHTS
 from jumok.data.tokenizer import END, START, Tokenizer
-from jumok.inspection.context_similarity import context_similarity
 from jumok.inspection.findings import StackPositions
 from jumok.inspection.hooks.intervene import Change
 from jumok.inspection.position_encodings import position_facts
 from jumok.tracing.catalog import Family, load_family
+from jumok.tracing.comparison import context_similarity
 from jumok.tracing.request import NOTHING, Analyses
 from tests.conftest import TINY_TEXT
 from tests.systems.pictures import write_captioner, write_pictures

@@ -5,7 +5,12 @@ from itertools import product
 import numpy as np
 import pytest
 
-from jumok.inspection.rollout import Layers, decoder_flow, decoder_rollout, encoder_rollout
+from jumok.inspection.attribution import (
+    LayerWeights,
+    decoder_flow,
+    decoder_rollout,
+    encoder_rollout,
+)
 from tests.inspection.traces import softmax, trace
 
 
@@ -30,27 +35,27 @@ def test_rollout_of_a_decoder_is_that_by_hand():
     Self: [1 0; .5 .5], so half of position 1 and half of itself is [.25 .75]. Cross: half of that,
     and half of the Memory [.625 .375; .5 .5] as [.2 .8] and [1 0] look at it.
     """
-    layers = Layers((FIRST,), (rows([1, 0], [0.5, 0.5]),), (rows([0.2, 0.8], [1, 0]),))
+    layers = LayerWeights((FIRST,), (rows([1, 0], [0.5, 0.5]),), (rows([0.2, 0.8], [1, 0]),))
     read, known = decoder_rollout(layers)
     np.testing.assert_allclose(known, rows([0.5, 0], [0.125, 0.375]))
     np.testing.assert_allclose(read, rows([0.2625, 0.2375], [0.3125, 0.1875]))
 
 
-def layers(depth: int, source: int, target: int, seed: int) -> Layers:
+def layers(depth: int, source: int, target: int, seed: int) -> LayerWeights:
     random = np.random.default_rng(seed)
 
     def weights(queries: int, keys: int) -> np.ndarray:
         return softmax(random.normal(size=(queries, keys)) * 2).astype(np.float64)
 
     causal = [np.tril(weights(target, target)) for _ in range(depth)]
-    return Layers(
+    return LayerWeights(
         tuple(weights(source, source) for _ in range(depth)),
         tuple(each / each.sum(axis=1, keepdims=True) for each in causal),
         tuple(weights(target, source) for _ in range(depth)),
     )
 
 
-def edges_of(layers: Layers) -> dict[tuple, dict[tuple, float]]:
+def edges_of(layers: LayerWeights) -> dict[tuple, dict[tuple, float]]:
     """The network written out node by node: (part, level, position) -> (node below) -> weight."""
     below: dict[tuple, dict[tuple, float]] = {}
 
@@ -124,7 +129,7 @@ def test_rollout_gives_the_source_the_same_share_of_every_sentence(depth):
 
 
 def test_a_decoder_alone_reads_what_was_written():
-    alone = Layers(decoder=(rows([1, 0], [0.5, 0.5]), rows([1, 0], [1, 0])))
+    alone = LayerWeights(decoder=(rows([1, 0], [0.5, 0.5]), rows([1, 0], [1, 0])))
     read, known = decoder_rollout(alone)
     assert read is None
     np.testing.assert_allclose(known, rows([1, 0], [0.625, 0.375]))
@@ -137,7 +142,7 @@ def test_a_decoder_alone_reads_what_was_written():
 
 def test_layers_of_a_trace_are_the_means_of_its_heads():
     recorded = trace()
-    found = Layers.of(recorded.sites)
+    found = LayerWeights.of(recorded.sites)
     assert [len(each) for each in (found.encoder, found.decoder, found.cross)] == [2, 2, 2]
     second = next(site for site in recorded.sites if site.name == "cross.1")
     np.testing.assert_allclose(found.cross[1], second.weights.mean(0), rtol=1e-6)

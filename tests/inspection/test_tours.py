@@ -9,7 +9,7 @@ from jumok.inspection.page.document import guided, page
 from jumok.inspection.page.source import source_folder
 from jumok.inspection.page.tours import (
     NEEDS,
-    READERS,
+    READER_NAMES,
     built_in,
     find_tour,
     place_names,
@@ -102,7 +102,7 @@ def test_the_names_are_those_of_the_page():
     assert set(view_names()) == set(
         re.findall(r"(\w+): \w+View", (source_folder() / "main.js").read_text("utf-8"))
     )
-    assert set(state_names()) >= READERS
+    assert set(state_names()) >= READER_NAMES
     assert len(place_names("LINK_PLACES")) == 14
     assert len(place_names("TEXT_PLACES")) == 9
     fit = (source_folder() / "tours" / "fit.js").read_text("utf-8")

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from jumok.errors import BundleError
-from jumok.inspection.trace import HEAD, digest_of
+from jumok.inspection.trace import HEAD, trace_digest
 from jumok.inspection.trace_file import load_trace
 from tests.inspection.traces import trace
 
@@ -29,7 +29,7 @@ def forged(tmp_path: Path, change: Change, kind: int = zipfile.ZIP_DEFLATED) -> 
     head = json.loads(parts.pop(HEAD))
     del head["digest"]
     change(head, parts)
-    head["digest"] = digest_of(head, parts)
+    head["digest"] = trace_digest(head, parts)
     with zipfile.ZipFile(file, "w", kind) as archive:
         archive.writestr(HEAD, json.dumps(head))
         for name, part in parts.items():

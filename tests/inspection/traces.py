@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from pydantic import TypeAdapter
 from torch import nn
 
 from jumok.alignment.setting import AlignmentSetting
@@ -12,6 +13,8 @@ from jumok.inspection.findings import Fate, SearchLeaf, SearchNode, SearchTree, 
 from jumok.inspection.hooks.listening import record_pass
 from jumok.inspection.sites import SequencesOf, SiteBuilder
 from jumok.inspection.trace import Axis, Site, Step, Trace
+
+read_findings = TypeAdapter(TraceFindings).validate_python
 
 HOSTILE = (
     "</script><script>window.ran = true</script>",

@@ -18,10 +18,10 @@ pytest.importorskip("matplotlib", reason="needs the extra plot")
 
 def test_a_font_with_hangul_is_named_where_there_is_none(monkeypatch):
     monkeypatch.setattr(paper, "hangul_font", lambda: None)
-    assert paper.families(["the cat", "a ≈ b"]) == ["DejaVu Sans"]
+    assert paper.font_families(["the cat", "a ≈ b"]) == ["DejaVu Sans"]
     for text in ("고양이", "ㅎㅏㄴ", "\u1112\u1161\u11ab"):
         with pytest.raises(DataError) as fault:
-            paper.families(["cat", text])
+            paper.font_families(["cat", text])
         assert "no font on this machine has Hangul" in str(fault.value)
         assert "apt install fonts-nanum, or fonts-noto-cjk" in str(fault.value)
         assert f"a font for {text[0]!r}" in str(fault.value)

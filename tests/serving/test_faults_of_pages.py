@@ -8,7 +8,7 @@ import pytest
 from jumok.data.files.images import read_image
 from jumok.errors import DataError, JumokError, Location
 from jumok.serving.local import error_parts
-from jumok.tracing.checks import check_length
+from jumok.tracing.request import check_length
 
 ROOT = Path(__file__).parents[2]
 WORDS = (ROOT / "web" / "words_faults.js").read_text("utf-8")

@@ -17,6 +17,7 @@ from tests.parity.torch_weights import roughen
 CNN = {"kind": "cnn", "size": 8, "patch": 2, "channels": [8], "blocks": 1}
 GIVEN = {"kind": "given", "rows": 2, "columns": 3, "dim": 5}
 READER = {"layers": 2, "heads": 2, "feedforward": 17}
+GATED = {"kind": "rnn", "dim": 16, "embedding": 12, "attention": "additive", "gate": True}
 STACK = {
     "kind": "transformer",
     "dim": 12,

@@ -8,12 +8,12 @@ import pytest
 import torch
 
 import jumok
+from jumok.alignment.extract import cross_attention
+from jumok.alignment.setting import AlignmentSetting
 from jumok.attention.observe import sites
-from jumok.bundle.card import BundleConfig, Card
-from jumok.bundle.writing import write_bundle
 from jumok.config import TransformerConfig
 from jumok.config.recurrent import RecurrentConfig
-from jumok.data.tokenizer import END, PAD, START, Tokenizer
+from jumok.data.tokenizer import END, PAD, START
 from jumok.decoding import DecodingOptions
 from jumok.errors import ModelError
 from jumok.inspection.page.document import page
@@ -21,28 +21,20 @@ from jumok.inspection.trace_file import load_trace
 from jumok.models.catalog import DataSizes, build
 from jumok.tracing.catalog import load_family
 from jumok.tracing.request import NOTHING
-from tests.conftest import TINY_TEXT
-from tests.parity.torch_weights import roughen
 from tests.systems.lm import write_lm
 from tests.systems.masked import untrained
-from tests.systems.pictures import READER, write_captioner, write_pictures
-from tests.systems.untrained import write_classifier, write_text_classifier
+from tests.systems.pictures import GATED, READER, write_captioner, write_pictures
+from tests.systems.untrained import write_classifier, write_rnn, write_text_classifier
 
 THREE = ["the cat sat", "the dog barked and the cat sat", "the dog"]
 SHORT = DecodingOptions(beam=3, nbest=1, maximum_length=7)
-GATED = {"kind": "rnn", "dim": 16, "embedding": 12, "attention": "additive", "gate": True}
 
 
 @pytest.fixture(scope="module")
 def rnn(tmp_path_factory) -> Path:
     """A translator with Bahdanau's attention."""
-    tokenizer = Tokenizer.train(TINY_TEXT, "bpe", 350)
-    config = RecurrentConfig(dim=16, embedding=12, attention="additive", order="bahdanau")
-    torch.manual_seed(1)
-    model = roughen(build(config, DataSizes(vocabulary=tokenizer.size)))
-    told = BundleConfig("translation", config.model_dump(), tokenizer.size, max_tokens=61)
     folder = tmp_path_factory.mktemp("rnn") / "model"
-    return write_bundle(folder, model.state_dict(), told, tokenizer, Card("rnn"))
+    return write_rnn(folder, attention="additive", order="bahdanau")
 
 
 @pytest.fixture(scope="module")
@@ -106,30 +98,33 @@ def test_hypotheses_that_lost_are_recorded_once_each(tiny_bundle):
         )
 
 
-def test_the_page_shows_a_recorded_search(tiny_bundle):
+@pytest.mark.parametrize(
+    "setting",
+    [
+        AlignmentSetting(1, at_input=False),
+        AlignmentSetting(2, at_input=False, head=1),
+        AlignmentSetting(1, at_input=True, norms=True),
+        AlignmentSetting(0, at_input=True, head=2, norms=True),
+    ],
+)
+def test_a_recorded_search_has_its_alignments_by_the_setting(tiny_bundle, setting):
     system = jumok.load(tiny_bundle)
-    with jumok.record(system) as recording:
+    system._hold(system.models, [setting])
+    with jumok.record(system, level="qk") as recording:
         system.translate(["the cat sat"], SHORT)
-    trace = recording.trace
-    nodes = trace.findings.search.nodes
-    paths = []
-    for index in range(len(nodes)):
-        path, at = [], index
-        while at >= 0:
-            path.insert(0, nodes[at])
-            at = nodes[at].parent
-        paths.append(path)
-        assert nodes[index].total == pytest.approx(
-            sum(node.log_probability for node in path), abs=1e-4
-        )
-    reading = system.aligner.readings[0]
-    for leaf in trace.findings.search.leaves[:3]:
+    search = recording.trace.findings.search
+    paths: list[list] = []
+    for node in search.nodes:
+        paths.append([*(paths[node.parent] if node.parent >= 0 else []), node])
+        total = sum(each.log_probability for each in paths[-1])
+        assert node.total == pytest.approx(total, abs=1e-4)
+    model = system.models[0]
+    memory = model.encode(torch.tensor([[*system.tokenizer.encode("the cat sat"), END]]))
+    for leaf in search.leaves[:3]:
         pieces = [node.token for node in paths[leaf.node] if node.token != END]
-        cross = [s for s in jumok.trace(system, "the cat sat", pieces).sites
-                 if s.part == "cross"][reading.layer]  # fmt: skip
-        rows = cross.weights.mean(0)[1:] if reading.at_input else cross.weights.mean(0)[:-1]
+        rows = cross_attention(model, memory, torch.tensor([[START, *pieces]]), setting)[0]
         np.testing.assert_allclose(leaf.weights, rows, atol=1e-4)
-    assert "tab" in page(trace)
+    assert "tab" in page(recording.trace)
 
 
 def test_a_recording_is_saved_with_its_tree_and_other_sentences(tiny_bundle, tmp_path):

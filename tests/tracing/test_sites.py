@@ -15,19 +15,14 @@ from jumok.attention.role import Role
 from jumok.bundle.card import BundleConfig, Card
 from jumok.bundle.writing import write_bundle
 from jumok.config.pictures import ImageClassifierConfig
-from jumok.config.recurrent import RecurrentConfig
-from jumok.data.tokenizer import Tokenizer
 from jumok.errors import ModelError
 from jumok.inspection.heads.measures import HeadMeter
 from jumok.models.catalog import DataSizes, build
 from jumok.models.memory import SequenceToSequence
 from jumok.tracing.catalog import load_family
-from tests.conftest import TINY_TEXT
 from tests.systems.lm import write_lm
-from tests.systems.pictures import GIVEN, READER, write_captioner, write_noise
-from tests.systems.untrained import write_masked, write_text_classifier
-
-GATED = {"kind": "rnn", "dim": 16, "embedding": 12, "attention": "additive", "gate": True}
+from tests.systems.pictures import GATED, GIVEN, READER, write_captioner, write_noise
+from tests.systems.untrained import write_masked, write_rnn, write_text_classifier
 
 Row = tuple[str, str, int, str, str]
 
@@ -80,15 +75,6 @@ CROSS_SITES: dict[str, tuple[str, ...]] = {
     "captioner, one vector": (),  # one vector of the whole image: nothing to choose from
     "captioner, rnn": ("decoder.attention",),
 }
-
-
-def write_rnn(folder: Path, **changes: object) -> Path:
-    tokenizer = Tokenizer.train(TINY_TEXT, "bpe", 350)
-    config = RecurrentConfig.model_validate({"dim": 16, "embedding": 12, **changes})
-    torch.manual_seed(1)
-    model = build(config, DataSizes(vocabulary=tokenizer.size))
-    told = BundleConfig("translation", config.model_dump(), tokenizer.size, max_tokens=61)
-    return write_bundle(folder, model.state_dict(), told, tokenizer, Card("rnn"))
 
 
 def write_pixels(folder: Path) -> Path:

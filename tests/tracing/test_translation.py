@@ -21,10 +21,8 @@ from jumok.tracing.catalog import check_given, load_family
 from jumok.tracing.request import Analyses
 from tests.systems.lm import write_lm
 from tests.systems.masked import untrained
-from tests.systems.pictures import READER, write_captioner, write_pictures
+from tests.systems.pictures import GATED, READER, write_captioner, write_pictures
 from tests.systems.untrained import write_classifier, write_text_classifier
-
-GATED = {"kind": "rnn", "dim": 16, "embedding": 12, "attention": "additive", "gate": True}
 
 
 @pytest.fixture(scope="module")

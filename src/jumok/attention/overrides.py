@@ -1,13 +1,18 @@
-"""Attributes of a module that may have another value in this context: for one call, one thread.
+"""Attributes and hooks of a module that hold in one context: for one call, one thread.
 
 A model is shared by all threads that use it. A caller that ablates a head, or masks a word, does so
-for its own calls, and not for those of others.
+for its own calls, and not for those of others. Attention, methods, searches and systems report
+themselves (`attention/events.py`); hooks are for the modules inside of them, whose code does not
+know that it is read.
 """
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from typing import Any, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+
+if TYPE_CHECKING:  # the native engine asks for overrides, and needs no torch
+    from torch import nn
 
 Value = TypeVar("Value")
 Owner = TypeVar("Owner")
@@ -62,3 +67,59 @@ def override(name: str, values: Mapping[Owner, object]) -> Iterator[None]:
         yield
     finally:
         _VALUES.reset(token)
+
+
+def hooked(
+    module: "nn.Module",
+    before: Callable[..., None] | None = None,
+    after: Callable[..., None] | None = None,
+) -> AbstractContextManager[None]:
+    """Reports the module's arguments and results when it is called inside the block."""
+    return replaced(module, before and _passing_on(before), after and _passing_on(after))
+
+
+def _passing_on(hear: Callable[..., None]) -> Callable[..., object]:
+    """A function that passes on what it hears."""
+
+    def same(heard: object) -> object:
+        hear(heard)
+        return heard
+
+    return same
+
+
+@contextmanager
+def replaced(
+    module: "nn.Module",
+    before: Callable[..., object] | None = None,
+    after: Callable[..., object] | None = None,
+) -> Iterator[None]:
+    """Replaces the module's arguments and results when it is called inside the block.
+
+    Args:
+        before: receives the positional arguments, and returns them.
+        after: receives the module's output, and returns it.
+    """
+    mark = object()
+
+    def give(_: "nn.Module", args: tuple[object, ...]) -> object:
+        return before(args) if before is not None and acts() else None
+
+    def leave(_: "nn.Module", __: object, made: object) -> object:
+        return after(made) if after is not None and acts() else None
+
+    def acts() -> bool:
+        return is_overridden("hook", mark)
+
+    give.acts = leave.acts = acts  # type: ignore[attr-defined]  # kernels/plain.py asks for it
+    handles = []
+    if before is not None:
+        handles.append(module.register_forward_pre_hook(give))
+    if after is not None:
+        handles.append(module.register_forward_hook(leave))
+    try:
+        with override("hook", {mark: True}):
+            yield
+    finally:
+        for handle in handles:
+            handle.remove()

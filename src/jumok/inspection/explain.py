@@ -1,12 +1,17 @@
 """One row of attention, recomputed step by step from its vectors."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from jumok.attention.role import Part
 from jumok.errors import DataError, ModelError
 from jumok.inspection.trace import Site, Trace
+
+PART_ORDER: tuple[Part, ...] = ("cross", "encoder", "decoder", "image")
+"""The parts in the order in which one is chosen when none is named."""
 
 
 @dataclass(frozen=True)
@@ -94,10 +99,34 @@ def choose(
     )
 
 
+def part_sites(trace: Trace, part: Part | None = None) -> list[Site]:
+    """The sites of a part, or of the first part that the trace has.
+
+    Raises:
+        ModelError: the trace has no attention of that part.
+    """
+    known = [each for each in PART_ORDER if any(site.part == each for site in trace.sites)]
+    wanted = part or next(iter(known), None)
+    sites = [site for site in trace.sites if site.part == wanted]
+    if not sites:
+        raise ModelError(
+            "the trace has no such attention.",
+            expected=" or ".join(known) or "a model that has attention",
+            got=part or trace.model,
+        )
+    return sites
+
+
+def usual_site(trace: Trace, sites: Sequence[Site]) -> Site:
+    """The site of the alignment setting's layer, or the last, among those of one part."""
+    setting = trace.findings.setting if sites[0].part == "cross" else None
+    layer = None if setting is None else setting.layer
+    return next((site for site in sites if site.layer == layer), sites[-1])
+
+
 def _at_layer(trace: Trace, sites: list[Site], layer: int | None) -> Site:
     if layer is None:
-        setting = trace.findings.setting if sites[0].part == "cross" else None
-        layer = sites[-1].layer if setting is None else setting.layer
+        return usual_site(trace, sites)
     for site in sites:
         if site.layer == layer:
             return site
@@ -114,7 +143,7 @@ def rows_of(trace: Trace, site: Site, word: str, *, at_input: bool | None = None
     tokens = [readable(token) for token in axis.tokens]
     if at_input is None:
         at_input = trace.findings.at_input
-    back = 0 if at_input or not steps(site) else 1
+    back = 0 if at_input or not has_steps(site) else 1
     if word in axis.texts:
         index = axis.texts.index(word)
         places = [place for place, of_word in enumerate(axis.words) if of_word == index]
@@ -127,7 +156,7 @@ def rows_of(trace: Trace, site: Site, word: str, *, at_input: bool | None = None
     return rows or ([number] if 0 <= number < site.weights.shape[1] else [])
 
 
-def steps(site: Site) -> bool:
+def has_steps(site: Site) -> bool:
     """Whether the rows are decoder steps: each has read one token, and writes the next."""
     return site.part in ("decoder", "cross")
 
@@ -135,7 +164,7 @@ def steps(site: Site) -> bool:
 def row_name(trace: Trace, site: Site, row: int) -> str:
     """The name of a row: "row 2: cat", or "step 6: has read 를, writes 봤어요"."""
     tokens = [readable(token) for token in trace.axes[site.queries].tokens]
-    if not steps(site):
+    if not has_steps(site):
         return f"row {row + 1}: {tokens[row]}"
     written = tokens[row + 1 :][:1] or [readable(step.token) for step in trace.steps[row:][:1]]
     # A language model only scores its prompt; it does not write it.

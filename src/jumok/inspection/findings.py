@@ -1,7 +1,6 @@
 """The findings of a trace: what is known of an input besides the weights of its attention.
 
-All are typed and immutable. A trace file and the page hold them as JSON (`findings_json`,
-`read_findings`).
+A trace file and the page hold them as JSON (`findings_json`).
 """
 
 from collections.abc import Mapping
@@ -10,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import PlainValidator, TypeAdapter
+from pydantic import PlainValidator
 
 from jumok.alignment.setting import AlignmentSetting
 from jumok.alignment.words import GoldLinks
@@ -25,16 +24,18 @@ JSON_SMALLEST = 1e-30
 """Numbers that are smaller by six digits are 0 in JSON."""
 
 
-def _array(given: Any) -> npt.NDArray[np.float64]:
+def _float_array(values: Any) -> npt.NDArray[np.float64]:
     """The numbers of nested lists; null is NaN."""
-    if not isinstance(given, np.ndarray | list | tuple):
+    if not isinstance(values, np.ndarray | list | tuple):
         raise ValueError("numbers should be a list")
-    return np.array(given, dtype=np.float64)
+    return np.array(values, dtype=np.float64)
 
 
-Numbers = Annotated[npt.NDArray[np.float64], PlainValidator(_array)]
+Numbers = Annotated[npt.NDArray[np.float64], PlainValidator(_float_array)]
 
 Fate = Literal["kept", "finished", "lost"]
+
+Unit = Literal["words", "pieces"]
 
 Predictions = tuple[tuple[tuple[tuple[str, float], ...], ...], ...]
 """For each layer and position the most probable tokens with their probabilities."""
@@ -46,7 +47,7 @@ class SearchNode:
 
     Attributes:
         parent: the node before it; -1 at the first token.
-        log_probability: that of the token (natural). total: that of the hypothesis up to it.
+        log_probability: of the token (natural). total: of the hypothesis up to it.
         fate: stayed in the beam, ended with END, or neither.
     """
 
@@ -80,7 +81,7 @@ class SearchTree:
     """Every hypothesis of a beam search, the discarded ones included; empty: nothing was searched.
 
     Attributes:
-        leaves: the hypotheses that were in the beam or ended, and have no such successor.
+        leaves: the ends of the hypotheses that were in the beam or ended.
     """
 
     __pydantic_config__: ClassVar[dict[str, Any]] = JUDGED
@@ -198,7 +199,7 @@ class TraceFindings:
 
     Attributes:
         written: the ids of the tokens that were written or filled in, or of the label.
-        prompt: how many tokens of the text a language model was given.
+        prompt: the number of tokens that a language model was given.
         gaps: the positions that a masked language model filled.
         setting: where alignments are extracted; None: the model has no such setting.
         own_rows: whether a word's row is that of its own step in a model without a setting: in a
@@ -218,7 +219,7 @@ class TraceFindings:
     own_rows: bool = False
     search: SearchTree | None = None
     ablation: Mapping[str, Numbers] | None = None
-    attribution: Mapping[Literal["pieces", "words"], Attributions] | None = None
+    attribution: Mapping[Unit, Attributions] | None = None
     layers: LayerFindings | None = None
     similarity: Mapping[str, ContextSimilarity] | None = None
     gold: GoldLinks | None = None
@@ -230,33 +231,74 @@ class TraceFindings:
         return self.own_rows if self.setting is None else self.setting.at_input
 
 
+@dataclass(frozen=True)
+class SiteWalk:
+    """The vectors around one attention module, of every query: from the state before to the next.
+
+    Attributes:
+        arrays: (queries, width), by name, as far as the module has them:
+            state: the residual stream before it; in an RNN the state before the step;
+            input: what the queries are projected from: the norm of the state in a pre-norm model,
+            the state itself in a post-norm model;
+            mixed: the input of the output projection, where it is not the heads' weighted sums side
+            by side (differential attention, gates, ablated heads);
+            output: that of the output projection, which is added to the state;
+            normed: the norm of that sum, which the next part of the block reads;
+            hidden: the inner activations of the feed-forward layer after the block's last
+            attention; fed: its output; fed_normed: the norm of its sum with the stream;
+            word, after, known, shown: of a recurrent decoder the embedding of the word that is
+            read, the state after the step, the input of its readout, and the output h.
+        norm: the class of the norms, such as "LayerNorm"; empty where there is none.
+        post: whether the stream is the norm of the sum (post-norm), and not the sum (pre-norm).
+        processes: the classes of what the queries are put through after their projection.
+    """
+
+    __pydantic_config__: ClassVar[dict[str, object]] = JUDGED
+
+    arrays: Mapping[str, npt.NDArray[np.float32]]
+    norm: str = ""
+    post: bool = False
+    biased: bool = True
+    processes: tuple[str, ...] = ()
+    cap: float | None = None
+    scale: float | None = None
+
+
+@dataclass(frozen=True)
+class Walk:
+    """The vectors around the attention modules of a pass, for the page's walk through one word.
+
+    Attributes:
+        normalizers: for each row of logits, the logarithm of the sum of their exponentials: a logit
+            is the log-probability plus this number. None: nothing is predicted.
+        entries: how many logits a row has.
+    """
+
+    __pydantic_config__: ClassVar[dict[str, object]] = JUDGED
+
+    sites: Mapping[str, SiteWalk] = field(default_factory=dict)
+    normalizers: npt.NDArray[np.float32] | None = None
+    entries: int = 0
+
+
 def findings_json(findings: TraceFindings) -> dict[str, Any]:
     """The findings as plain JSON: NaN is null, and what was not computed is left out."""
-    plain: dict[str, Any] = _plain(findings)
+    plain: dict[str, Any] = _json_value(findings)
     return plain
 
 
-def read_findings(plain: Mapping[str, Any]) -> TraceFindings:
-    """The findings that `findings_json` wrote.
-
-    Raises:
-        pydantic.ValidationError: these are no findings.
-    """
-    return TypeAdapter(TraceFindings).validate_python(plain)
-
-
-def _plain(value: Any) -> Any:
+def _json_value(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return _json_list(value)
     if is_dataclass(value):
-        given = {each.name: getattr(value, each.name) for each in fields(value)}
-        return {name: _plain(each) for name, each in given.items() if each is not None}
+        values = {each.name: getattr(value, each.name) for each in fields(value)}
+        return {name: _json_value(each) for name, each in values.items() if each is not None}
     if isinstance(value, Mapping):
-        return {name: _plain(each) for name, each in value.items()}
+        return {name: _json_value(each) for name, each in value.items()}
     if isinstance(value, frozenset):
         return sorted(map(list, value))
     if isinstance(value, tuple):
-        return [_plain(each) for each in value]
+        return [_json_value(each) for each in value]
     return value
 
 

@@ -26,14 +26,14 @@ from dataclasses import dataclass
 import torch
 import torch.nn.functional as F
 
-from jumok.inspection.hooks.intervene import edited_words, words_of
+from jumok.inspection.hooks.intervene import edited_words, embeddings_of
 from jumok.layers.embedding import Editable
 from jumok.models.captioner import CaptionerModel, GridWriter
 from jumok.models.decoder import TransformerDecoder
 from jumok.models.memory import Memory, SequenceToSequence
 from jumok.shapes import Float, Int, States, Tensor, UInt8
 
-ROWS = 32
+OCCLUDED_ROWS = 32
 """Rows in one forward pass: a row for each token, or for each occluded word."""
 
 LOGIT_STATES = 256
@@ -50,9 +50,8 @@ class ForcedTarget:
         lengths: by axis the number of tokens or cells.
         own: the axis of the output. Its token t has been read when step t writes.
         written: the tokens that were written.
-        states: the states from which the first steps predict, given their number and that of equal
-            rows; the last argument is whether what was read is the same in all rows, so that it is
-            read once.
+        states: (rows, steps, same) -> the states from which the first steps predict, in equal rows;
+            `same`: what was read is the same in all rows, and is read once.
         logits: from states to logits.
     """
 
@@ -112,7 +111,7 @@ def written_from(
     # Tensors made in inference mode cannot be differentiated through.
     with torch.inference_mode(False):
         source, target, written = source.clone(), target.clone(), written.clone()
-    encoder, decoder = words_of(model).values()
+    encoder, decoder = embeddings_of(model).values()
 
     def states(rows: int, steps: int, same: bool) -> Float[Tensor, "rows steps dim"]:
         memory = model.encode(source if same else source.expand(rows, -1))
@@ -201,8 +200,8 @@ def gradients(text: ForcedTarget) -> dict[str, Gradients]:
     A row of the batch is differentiated for each token, so that one backward pass gives them all.
     """
     pairs_by_axis: dict[str, list[tuple[Tensor, Tensor]]] = {axis: [] for axis in text.words}
-    for first in range(0, text.count, ROWS):
-        rows = min(ROWS, text.count - first)
+    for first in range(0, text.count, OCCLUDED_ROWS):
+        rows = min(OCCLUDED_ROWS, text.count - first)
         read: dict[str, Tensor] = {}
         edits = {word: _Leaf(read, axis) for axis, word in text.words.items()}
         with torch.inference_mode(False), torch.enable_grad(), edited_words(edits):
@@ -249,8 +248,8 @@ def occlude_words(text: ForcedTarget, groups: Groups) -> dict[str, Float[Tensor,
         begins = [min(group) if own else 0 for group in of_axis]
         order = sorted(range(len(of_axis)), key=begins.__getitem__)
         columns = whole.new_zeros(len(of_axis), len(whole))
-        for at in range(0, len(order), ROWS):
-            some = order[at : at + ROWS]
+        for at in range(0, len(order), OCCLUDED_ROWS):
+            some = order[at : at + OCCLUDED_ROWS]
             first = min(begins[some[0]], len(whole))  # no step before reads any of them
             edits = {
                 text.words[axis]: _Kept(_kept_tokens(text, axis, [of_axis[each] for each in some]))
@@ -294,9 +293,9 @@ def occlude_patches(
     ground = picture[0].flatten(1).median(dim=1).values[:, None, None]
     (whole,) = _written_log_probabilities(model, model.encode(picture), target, written)
     changes = []
-    for begin in range(0, rows * columns, ROWS):
+    for begin in range(0, rows * columns, OCCLUDED_ROWS):
         check_cancelled()
-        cells = range(begin, min(begin + ROWS, rows * columns))
+        cells = range(begin, min(begin + OCCLUDED_ROWS, rows * columns))
         painted = picture.repeat(len(cells), 1, 1, 1)
         for number, cell in enumerate(cells):
             row, column = divmod(cell, columns)

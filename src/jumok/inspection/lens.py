@@ -6,19 +6,29 @@ after the last layer it is the model's own prediction. A post-norm model has no 
 layer ends with its own norm, and the output matrix reads its result. Only the last layer was
 trained to be read by the output matrix.
 
+The layers of an RNN have no common stream: a state is comparable only with other states of its
+layer. So a word's state is compared with that of the same word read alone: by an encoder without
+other words, by a decoder as its first word, with the same Memory. A decoder predicts from the state
+of its top layer, the context vector and, in some models, the word that it read. The prediction of a
+lower layer is computed with its state in place of the top layer's (all have the same width); row 0,
+with zeros in that place, shows what the other inputs predict.
+
 Source: nostalgebraist 2020, interpreting GPT: the logit lens; Elhage et al. 2021, A mathematical
-framework for Transformer circuits, "the residual stream".
+framework for Transformer circuits, "the residual stream"; Sutskever et al. 2014 (stacks of RNNs).
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
 from torch import nn
 
-from jumok.inspection.findings import Numbers, Predictions, StackLayers
+from jumok.attention.overrides import hooked
+from jumok.inspection.findings import Predictions, StackLayers
 from jumok.inspection.hooks.recording import RecordedPass
+from jumok.inspection.sites import float64_of, numpy_of
 from jumok.inspection.trace import Array
 from jumok.layers.block import Stack
 from jumok.layers.embedding import Embedding
@@ -26,11 +36,18 @@ from jumok.layers.interfaces import Norm
 from jumok.layers.residual import PostNorm
 from jumok.models.decoder import TransformerDecoder
 from jumok.models.masked import MaskedLanguageModel
+from jumok.models.memory import Memory, SequenceToSequence
+from jumok.models.recurrent import RecurrentEncoder
+from jumok.models.recurrent_decoder import RecurrentDecoder
 from jumok.shapes import Float, Int, Tensor
 
 LENS_TOKENS = 5
+DECIMALS = 5
 
-Logits = Callable[[Float[Tensor, "positions dim"]], Float[Tensor, "positions vocabulary"]]
+OutputLayer = Callable[[Float[Tensor, "positions dim"]], Float[Tensor, "positions vocabulary"]]
+
+RecurrentLayers = Float[Tensor, "batch layers positions dim"]
+"""The output of each layer of a stack; row 0 is the embedding."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +65,7 @@ class LensPredictions:
     written: Float[Tensor, "layers positions"] | None
 
 
-def reader_of(model: nn.Module, stack: str) -> Logits | None:
+def output_layer_of(model: nn.Module, stack: str) -> OutputLayer | None:
     """The output layer that reads a stack's normalised states; None: the stack has none."""
     parent = model.get_submodule(stack)
     if isinstance(parent, TransformerDecoder):
@@ -69,7 +86,7 @@ def last_norm(model: nn.Module, stack: str) -> Norm:
 
 @torch.inference_mode()
 def lens_predictions(
-    logits: Logits,
+    logits: OutputLayer,
     norm: Norm,
     stream: Float[Tensor, "layers positions dim"],
     written: Sequence[int] | None,
@@ -106,8 +123,7 @@ def moved(
 
 
 def _words_read(model: nn.Module, recorded: RecordedPass) -> dict[str, Tensor]:
-    """The embeddings of the words that each stack read, before positions are added: (positions dim)
-    by the stack's path, for the batch's first row."""
+    """(positions dim) by stack: the embeddings, without positions, of the batch's first row."""
     words = {}
     for path, module in model.named_modules():
         if isinstance(module, Embedding):
@@ -125,7 +141,7 @@ def layer_facts(
 ) -> dict[str, StackLayers]:
     """The layer analysis of each stack, by its path.
 
-    A stack that reads no words is left out. (For RNNs see `jumok.inspection.hooks.recurrent`.)
+    Stacks that read no words are left out, and those of RNNs (`recurrent_facts`).
 
     Args:
         streams: those of the recorded pass, of its first row.
@@ -136,8 +152,8 @@ def layer_facts(
         if stack not in words:
             continue
         stream = torch.from_numpy(array).to(words[stack])
-        facts[stack] = StackLayers(rounded(moved(stream, words[stack])))
-        logits = reader_of(model, stack)
+        facts[stack] = StackLayers(float64_of(moved(stream, words[stack]), DECIMALS))
+        logits = output_layer_of(model, stack)
         if logits is not None:
             norm = last_norm(model, stack)
             every = isinstance(model.get_submodule(stack), TransformerDecoder)
@@ -146,26 +162,183 @@ def layer_facts(
                 facts[stack],
                 read="post" if isinstance(norm, nn.Identity) else "pre",
                 best=named_predictions(predictions, pieces),
-                written=None if predictions.written is None else rounded(predictions.written),
+                written=None
+                if predictions.written is None
+                else float64_of(predictions.written, DECIMALS),
             )
     return facts
 
 
 def named_predictions(
-    found: LensPredictions, pieces: Callable[[Sequence[int]], Sequence[str]]
+    predictions: LensPredictions, pieces: Callable[[Sequence[int]], Sequence[str]]
 ) -> Predictions:
     """For each layer and position the tokens with their probabilities."""
-    probabilities = rounded(found.probabilities).tolist()
+    probabilities = float64_of(predictions.probabilities, DECIMALS).tolist()
     return tuple(
         tuple(
             tuple(zip(pieces(tokens), values, strict=True))
             for tokens, values in zip(*layer, strict=True)
         )
-        for layer in zip(found.tokens.tolist(), probabilities, strict=True)
+        for layer in zip(predictions.tokens.tolist(), probabilities, strict=True)
     )
 
 
-def rounded(tensor: Tensor) -> Numbers:
-    """The numbers, rounded to five decimals."""
-    numbers: Numbers = tensor.double().cpu().numpy().round(5)
-    return numbers
+class RecurrentInputs(NamedTuple):
+    """The inputs of a recurrent stack: tokens (1 positions), and for a decoder a Memory."""
+
+    tokens: Tensor
+    memory: Memory | None = None
+
+
+class RecurrentStates(NamedTuple):
+    """The states of a stack.
+
+    Attributes:
+        states: the output of each layer; row 0 is the embedding. Where widths differ, the narrower
+            rows are padded with zeros, which changes no cosine.
+        read_out: (positions known), the inputs of a decoder's prediction at each step: the state
+            of the top layer, then the rest. None: an encoder.
+    """
+
+    states: Float[Tensor, "layers positions dim"]
+    read_out: Float[Tensor, "positions known"] | None = None
+
+
+@torch.inference_mode()
+def recurrent_inputs(model: nn.Module, recorded: RecordedPass) -> dict[str, RecurrentInputs]:
+    """The inputs of each recurrent stack in a recorded pass, by its path in the model."""
+    inputs: dict[str, RecurrentInputs] = {}
+    for path, module in model.named_modules():
+        if isinstance(module, RecurrentEncoder):
+            inputs[path] = RecurrentInputs(recorded.read_by(path))
+        elif isinstance(module, RecurrentDecoder):
+            assert isinstance(model, SequenceToSequence)
+            assert recorded.source is not None
+            memory = model.encode(recorded.source)
+            inputs[path] = RecurrentInputs(recorded.read_by(path), memory)
+    return inputs
+
+
+@torch.inference_mode()
+def known_at_words(
+    model: nn.Module, given: Mapping[str, RecurrentInputs]
+) -> dict[str, RecurrentStates]:
+    """The states of every recurrent stack at each word, recomputed step by step.
+
+    The model must have the same changes (ablated heads, occluded words) as when it ran.
+    """
+    known = {}
+    for stack, inputs in given.items():
+        states, read_out = _states(model.get_submodule(stack), *inputs)
+        known[stack] = RecurrentStates(states[0], None if read_out is None else read_out[0])
+    return known
+
+
+@torch.inference_mode()
+def known_alone(
+    model: nn.Module, given: Mapping[str, RecurrentInputs]
+) -> dict[str, Float[Tensor, "layers positions dim"]]:
+    """The states of every layer for each word read alone, like `RecurrentStates.states`."""
+    alone = {}
+    for stack, (tokens, memory) in given.items():
+        rows = torch.zeros(tokens.shape[1], dtype=torch.long, device=tokens.device)
+        memories = None if memory is None else memory.select(rows)
+        module = model.get_submodule(stack)
+        states, _ = _states(module, tokens.T, memories)  # (words layers 1 dim)
+        alone[stack] = states[:, :, 0].transpose(0, 1)
+    return alone
+
+
+def _states(
+    stack: nn.Module, tokens: Int[Tensor, "batch positions"], memory: Memory | None
+) -> tuple[RecurrentLayers, Float[Tensor, "batch positions known"] | None]:
+    if isinstance(stack, RecurrentEncoder):
+        return _encoder_states(stack, tokens), None
+    assert isinstance(stack, RecurrentDecoder)
+    assert memory is not None
+    return _decoder_states(stack, memory, tokens)
+
+
+def _encoder_states(
+    encoder: RecurrentEncoder, tokens: Int[Tensor, "batch positions"]
+) -> RecurrentLayers:
+    states = encoder.embedding(tokens)
+    layers = [states]
+    for reader in encoder.readers:
+        states = encoder.dropout(reader(states))
+        layers.append(states)
+    return _side_by_side(layers)
+
+
+def _decoder_states(
+    decoder: RecurrentDecoder, memory: Memory, tokens: Int[Tensor, "batch positions"]
+) -> tuple[RecurrentLayers, Float[Tensor, "batch positions known"]]:
+    """Runs the decoder step by step and stacks the states of all steps."""
+    words, state = decoder.embedding(tokens), decoder.start(memory)
+    cells: list[Tensor] = []
+    known: list[Tensor] = []
+    with hooked(decoder.readout, lambda args: known.append(args[0])):
+        for position in range(tokens.shape[1]):
+            _, state = decoder.advance(words[:, position], state)
+            cells.append(state.cells[:, :, 0])  # (batch layers dim)
+    layers = torch.stack(cells, dim=2).unbind(dim=1)
+    return _side_by_side([words, *layers]), torch.stack(known, dim=1)
+
+
+def _side_by_side(layers: Sequence[Float[Tensor, "batch positions _"]]) -> RecurrentLayers:
+    width = max(layer.shape[2] for layer in layers)
+    return torch.stack([F.pad(layer, (0, width - layer.shape[2])) for layer in layers], dim=1)
+
+
+def arrays_of(known: Mapping[str, RecurrentStates]) -> dict[str, Array]:
+    """The states in the form of `Trace.streams`."""
+    return {stack: numpy_of(each.states) for stack, each in known.items()}
+
+
+def recurrent_facts(
+    model: nn.Module,
+    known: Mapping[str, RecurrentStates],
+    alone: Mapping[str, Float[Tensor, "layers positions dim"]],
+    written: Sequence[int],
+    pieces: Callable[[Sequence[int]], Sequence[str]],
+) -> dict[str, StackLayers]:
+    """The layer analysis of recurrent stacks, as `layer_facts` of others."""
+    facts: dict[str, StackLayers] = {}
+    for stack, (states, read_out) in known.items():
+        apart = torch.stack(
+            [moved(one[None], other)[0] for one, other in zip(states, alone[stack], strict=True)]
+        )
+        facts[stack] = StackLayers(float64_of(apart, DECIMALS), "recurrent")
+        if read_out is None:
+            continue
+        decoder = model.get_submodule(stack)
+        assert isinstance(decoder, RecurrentDecoder)
+        stand_ins = _stand_ins(states, read_out, decoder.cells.shape[2])
+        predictions = lens_predictions(_readout_of(decoder), nn.Identity(), stand_ins, written)
+        assert predictions.written is not None
+        facts[stack] = replace(
+            facts[stack],
+            best=named_predictions(predictions, pieces),
+            written=float64_of(predictions.written, DECIMALS),
+        )
+    return facts
+
+
+def _readout_of(decoder: RecurrentDecoder) -> OutputLayer:
+    return lambda known: decoder.output(decoder.show(known))
+
+
+def _stand_ins(
+    states: Float[Tensor, "layers positions width"],
+    read_out: Float[Tensor, "positions known"],
+    dim: int,
+) -> Float[Tensor, "layers positions known"]:
+    """For each layer the prediction's inputs with its state in place of the top's; row 0: zeros.
+
+    Args:
+        dim: width of a state; `states` may be padded beyond it.
+    """
+    stand_ins = read_out.repeat(len(states), 1, 1)
+    stand_ins[0, :, :dim] = 0.0
+    stand_ins[1:, :, :dim] = states[1:, :, :dim]
+    return stand_ins

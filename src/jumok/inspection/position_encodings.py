@@ -18,7 +18,8 @@ import torch.nn.functional as F
 from torch import nn
 
 from jumok.attention.multihead import MultiHeadAttention
-from jumok.inspection.findings import Numbers, StackPositions
+from jumok.inspection.findings import StackPositions
+from jumok.inspection.sites import float64_of
 from jumok.layers.block import Stack
 from jumok.layers.embedding import Embedding
 from jumok.layers.recurrent import RecurrentLayer
@@ -37,7 +38,7 @@ from jumok.shapes import Float, Tensor
 MOST_POSITIONS = 64
 """The most positions that are shown."""
 
-KINDS = {
+TABLE_KINDS = {
     IndexPositions: "index",
     FractionPositions: "fraction",
     BinaryPositions: "binary",
@@ -71,7 +72,7 @@ def positions_of(embedding: nn.Module, blocks: Stack) -> StackPositions:
     if isinstance(embedding, Embedding) and embedding.positions is not None:
         encoding = embedding.positions.encoding
         table = table_of(encoding)
-        return _stack_positions(KINDS.get(type(encoding), "other"), table, alike(table))
+        return _stack_positions(TABLE_KINDS.get(type(encoding), "other"), table, alike(table))
     attention = next(iter(blocks)).self_attention
     assert isinstance(attention, MultiHeadAttention)
     rotary = next((p for p in attention.process_keys if isinstance(p, RotaryPositions)), None)
@@ -148,10 +149,5 @@ def _stack_positions(
     rows: str = "position",
     columns: str = "dimension",
 ) -> StackPositions:
-    named = {name: _four_decimals(curve) for name, curve in curves.items()}
-    return StackPositions(kind, None, _four_decimals(picture), rows, columns, named)
-
-
-def _four_decimals(tensor: Tensor) -> Numbers:
-    numbers: Numbers = tensor.double().cpu().numpy().round(4)
-    return numbers
+    named = {name: float64_of(curve, 4) for name, curve in curves.items()}
+    return StackPositions(kind, None, float64_of(picture, 4), rows, columns, named)

@@ -12,6 +12,7 @@ from jumok.attention.convolution import PixelAttention
 from jumok.attention.observe import Attention, Observable, role_of
 from jumok.attention.role import Part
 from jumok.errors import ModelError
+from jumok.inspection.findings import Numbers
 from jumok.inspection.trace import Array, Level, Mask, Site
 from jumok.shapes import Float, Tensor
 
@@ -25,9 +26,6 @@ class Sequences(NamedTuple):
 
 SequencesOf = Callable[[str, Part], Sequences]
 """The sequences that a site connects, by its path in the model and its part."""
-
-Vectors = tuple[Array, Array, Array]
-"""Queries, keys and values."""
 
 
 def by_part(sequences: Mapping[Part, Sequences]) -> SequencesOf:
@@ -156,7 +154,7 @@ class SiteBuilder:
         name: str,
         call: AttentionCall,
         weights: Array,
-        vectors: Vectors | None,
+        vectors: tuple[Array, Array, Array] | None,
         bias: Array | None,
         allowed: Mask | None,
     ) -> Site:
@@ -222,6 +220,12 @@ def residual_gate_of(model: nn.Module, site: str) -> float | None:
     """The gate by which attention over pixels multiplies its output; None: another attention."""
     module = model.get_submodule(site)
     return float(module.residual_gate.detach()) if isinstance(module, PixelAttention) else None
+
+
+def float64_of(tensor: Tensor, decimals: int | None = None) -> Numbers:
+    """The tensor as a float64 array, rounded where `decimals` is given."""
+    array: Numbers = tensor.detach().double().cpu().numpy()
+    return array if decimals is None else array.round(decimals)
 
 
 def numpy_of(tensor: Tensor) -> Array:

@@ -10,10 +10,12 @@ import io
 import json
 import zipfile
 from collections.abc import Container, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field, replace
 from itertools import repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -21,31 +23,43 @@ import numpy.typing as npt
 from jumok.attention.role import Part
 from jumok.data.files.atomic import atomic_file
 from jumok.errors import optional_import
-from jumok.inspection.changes import changes_here
-from jumok.inspection.findings import JUDGED, TraceFindings, findings_json
+from jumok.inspection.findings import JUDGED, TraceFindings, Walk, findings_json
 from jumok.inspection.page.picture import TracePicture
-from jumok.inspection.walk import Walk
 from jumok.places import import_string
 
 if TYPE_CHECKING:
     import pandas
 
-
 Array = npt.NDArray[np.float32]
 Mask = npt.NDArray[np.bool_]
 Level = Literal["weights", "qk", "full"]
-FORMAT = 4
+TRACE_FORMAT = 4
 HEAD, STREAM, ALSO = "trace.json", "stream.", "also{}/"
 PAGE = "jumok.inspection.page.notebook:Page"  # by its name: the page shows traces
-BEST = 5
+STEP_CHOICES = 5
 """The number of most probable tokens that a step keeps."""
-
-Number = TypeVar("Number", bound=np.generic)
 
 ARRAYS = (
     *("weights", "norms", "bias", "allowed", "energy", "query", "key", "value"),
     *("sink", "factors"),
 )
+
+_CHANGES: ContextVar[tuple[str, ...]] = ContextVar("jumok_changes", default=())
+
+
+def changes_here() -> tuple[str, ...]:
+    """The changes of models in this context: "head off: cross 2.3", "patched: decoder.blocks.1"."""
+    return _CHANGES.get()
+
+
+@contextmanager
+def naming(changes: tuple[str, ...]) -> Iterator[None]:
+    """Names further changes, for the traces that are made inside the block."""
+    token = _CHANGES.set((*_CHANGES.get(), *changes))
+    try:
+        yield
+    finally:
+        _CHANGES.reset(token)
 
 
 @dataclass(frozen=True)
@@ -181,7 +195,7 @@ class Trace:
             i the stream after block i; in a pre-norm model no norm is applied to it, in a
             post-norm model the block's last norm. The positions are those of the stack's own axis.
             For an RNN the states of its layers
-            (`jumok.inspection.hooks.recurrent.RecurrentStates`); `jumok.record` keeps none.
+            (`jumok.inspection.lens.RecurrentStates`); `jumok.record` keeps none.
         tree: for a recorded search, a trace of every hypothesis that was in the beam, discarded
             ones included: the target's axis is a tree (`Axis.parents`), and each of its tokens has
             one row at every site.
@@ -222,7 +236,7 @@ class Trace:
         return replace(
             self,
             axes={**self.axes, name: chosen},
-            sites=tuple(_rows(site, name, path) for site in self.sites),
+            sites=tuple(_at_positions(site, name, path) for site in self.sites),
             streams={
                 stack: stream[:, path] if stack == "decoder" else stream
                 for stack, stream in self.streams.items()
@@ -301,7 +315,7 @@ class Trace:
     def head(self) -> dict[str, object]:
         """All but the arrays, as plain JSON."""
         return {
-            "format": FORMAT,
+            "format": TRACE_FORMAT,
             "model": self.model,
             "fingerprint": self.fingerprint,
             "index": self.index,
@@ -337,7 +351,7 @@ def write_traces(file: Path, traces: Sequence[Trace]) -> None:
         named = other.arrays(ALSO.format(number))
         parts |= {f"{name}.npy": _packed(array) for name, array in named}
     head = first.head() | {"also": [other.head() for other in others]}
-    head["digest"] = digest_of(head, parts)
+    head["digest"] = trace_digest(head, parts)
     with (
         atomic_file(file) as partial,
         zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as archive,
@@ -358,7 +372,7 @@ def _packed(array: Array | Mask) -> bytes:
     return stream.getvalue()
 
 
-def digest_of(head: Mapping[str, object], parts: Mapping[str, bytes]) -> str:
+def trace_digest(head: Mapping[str, object], parts: Mapping[str, bytes]) -> str:
     """The digest of everything in the file except the digest itself."""
     digest = hashlib.sha256(json.dumps(head, sort_keys=True).encode())
     for name in sorted(parts):
@@ -366,22 +380,15 @@ def digest_of(head: Mapping[str, object], parts: Mapping[str, bytes]) -> str:
     return digest.hexdigest()
 
 
-def _rows(site: Site, axis: str, path: list[int]) -> Site:
-    """The site with only these positions of one axis, as queries and as keys."""
+def _at_positions(site: Site, axis: str, path: Sequence[int]) -> Site:
+    """A site with only these positions of one axis, as queries and as keys."""
     asks, answers = site.queries == axis, site.keys == axis
-
-    def cut(array: npt.NDArray[Number], rows: bool, columns: bool) -> npt.NDArray[Number]:
-        """The selection from an array whose last two axes are (query key), or (position dim)."""
-        array = array[..., path, :] if rows else array
-        return array[..., path] if columns else array
-
-    return replace(
-        site,
-        weights=cut(site.weights, asks, answers),
-        norms=None if site.norms is None else cut(site.norms, asks, answers),
-        bias=None if site.bias is None else cut(site.bias, asks, answers),
-        allowed=None if site.allowed is None else cut(site.allowed, asks, answers),
-        query=None if site.query is None else cut(site.query, asks, False),
-        key=None if site.key is None else cut(site.key, answers, False),
-        value=None if site.value is None else cut(site.value, answers, False),
-    )
+    cut = {}
+    for name in ("weights", "norms", "bias", "allowed", "query", "key", "value"):
+        array = getattr(site, name)
+        if array is not None and (answers if name in ("key", "value") else asks):
+            array = array[..., path, :]
+        if array is not None and answers and name not in ("query", "key", "value"):
+            array = array[..., path]
+        cut[name] = array
+    return replace(site, **cut)

@@ -1,8 +1,8 @@
-"""Loading a trace from its file; everything in the file is checked before it is used.
+"""Traces from their files, and whether they belong to a model or to one another.
 
-A file may be truncated, edited or malicious. The total
-size is checked before anything is unpacked, and each array's header before memory is allocated for
-it; pydantic validates the types, and shapes and indices are compared.
+A file may be truncated, edited or malicious, and everything in it is checked before it is used: the
+total size before anything is unpacked, each array's header before memory is allocated for it, then
+types (pydantic), shapes and indices.
 """
 
 import io
@@ -12,27 +12,29 @@ import os
 import re
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
-from jumok.errors import BundleError, Location
+from jumok.bundle.fingerprint import fingerprint_in
+from jumok.errors import BundleError, Location, ModelError
 from jumok.inspection.findings import SearchTree
-from jumok.inspection.fingerprints import Fingerprinted, check_model
 from jumok.inspection.trace import (
     ALSO,
     ARRAYS,
-    FORMAT,
     HEAD,
     STREAM,
+    TRACE_FORMAT,
     Array,
     Axis,
     Mask,
     Site,
     Trace,
-    digest_of,
+    trace_digest,
+    write_traces,
 )
 from jumok.json_types import JsonObject
 
@@ -57,6 +59,16 @@ FAULTS = (
 """The exceptions of the readers of zip, JSON and arrays for a damaged file."""
 
 
+@runtime_checkable  # the tests check annotations while they run
+class Fingerprinted(Protocol):
+    """What has a model's fingerprint: a loaded model, or a trace."""
+
+    @property
+    def fingerprint(self) -> str:
+        """See `jumok.bundle.fingerprint`."""
+        ...
+
+
 def load_trace(file: Path | str, of: Fingerprinted | Path | str | None = None) -> Trace:
     """The trace that `Trace.save` wrote, or the first of a recording.
 
@@ -71,6 +83,44 @@ def load_trace(file: Path | str, of: Fingerprinted | Path | str | None = None) -
     if of is not None:
         check_model(trace, of, Path(file))
     return trace
+
+
+def same_model(one: str, other: str) -> bool:
+    """Whether these may be fingerprints of one model: configs are compared where both are known."""
+    ours, theirs = one.split("+"), other.split("+")
+    return len(ours) == len(theirs) and all(
+        mine == yours
+        for pair in zip(ours, theirs, strict=True)
+        for mine, yours in zip(*(each.split("-") for each in pair), strict=False)
+    )
+
+
+def check_model(trace: Trace, of: Fingerprinted | Path | str, file: Path | None = None) -> None:
+    """Raises a BundleError where the trace is not of this model."""
+    wanted = fingerprint_in(of) if isinstance(of, Path | str) else of.fingerprint
+    if same_model(trace.fingerprint, wanted):
+        return
+    where = f" in {of}" if isinstance(of, Path | str) else ""
+    raise BundleError(
+        "this trace is of another model.",
+        expected=f"the model{where}, with the fingerprint {wanted}",
+        got=f"a trace of {trace.model!r}, with the fingerprint {trace.fingerprint or 'unknown'}",
+        do="give the model that it was recorded with, or record it again with this one: "
+        "jumok look MODEL TEXT --save trace.npz",
+        place=None if file is None else Location(file),
+    )
+
+
+def check_one_model(trace: Trace, other: Trace) -> None:
+    """Raises a BundleError where two traces are of two models: their vectors share no axes."""
+    if same_model(trace.fingerprint, other.fingerprint):
+        return
+    raise BundleError(
+        "these traces are of two models, whose vectors cannot be compared.",
+        expected=f"two of {trace.model!r}, with the fingerprint {trace.fingerprint or 'unknown'}",
+        got=f"one of {other.model!r}, with the fingerprint {other.fingerprint or 'unknown'}",
+        do="record both with one model; page(trace, other=other) shows maps of two models",
+    )
 
 
 def load_traces(file: Path | str) -> list[Trace]:
@@ -98,6 +148,60 @@ def load_traces(file: Path | str) -> list[Trace]:
         ) from error
 
 
+class Recording:
+    """The traces of a block, in the order of the inputs; empty until the block ends.
+
+        with jumok.record(model) as recording:
+            model.translate(["I am a student.", "The cat saw a dog."], beam=5)
+        recording.trace             # of the first sentence, and the best output for it
+        recording.traces            # of all of them
+        recording.save("all.npz")
+
+    Attributes:
+        traces: one for each output. `Trace.index` is the number of its input, from 0: an n-best
+            list has several traces with one index, best first, and a long sentence that is read in
+            segments has one for each.
+    """
+
+    def __init__(self, traces: Iterable[Trace] = ()) -> None:
+        self.traces = tuple(traces)
+
+    @classmethod
+    def load(cls, file: Path | str) -> "Recording":
+        """The recording that `save` wrote."""
+        return cls(load_traces(file))
+
+    @property
+    def trace(self) -> Trace:
+        """The trace of the first input, and of the best output for it.
+
+        Raises:
+            ModelError: nothing was recorded.
+        """
+        if not self.traces:
+            raise _nothing_recorded()
+        return self.traces[0]
+
+    def save(self, file: Path | str) -> None:
+        """Writes all traces to one file; `jumok.load_trace` reads the first of them.
+
+        Raises:
+            DataError: it cannot be written.
+            ModelError: nothing was recorded.
+        """
+        if not self.traces:
+            raise _nothing_recorded()
+        write_traces(Path(file), self.traces)
+
+
+def _nothing_recorded() -> ModelError:
+    return ModelError(
+        "nothing was recorded.",
+        do="use the model inside the block of jumok.record, and read the recording after it; with "
+        "each=, every trace is handed over and none is kept",
+    )
+
+
 def _read_traces(path: Path) -> list[Trace]:
     with zipfile.ZipFile(path) as archive:
         _check_members(archive.infolist(), path)
@@ -105,17 +209,17 @@ def _read_traces(path: Path) -> list[Trace]:
         parts = {name: archive.read(name) for name in archive.namelist() if name != HEAD}
     if not isinstance(head, dict):
         raise ValueError(f"{HEAD} holds no JSON object")
-    if head["format"] != FORMAT:
-        older = isinstance(head["format"], int) and head["format"] < FORMAT
+    if head["format"] != TRACE_FORMAT:
+        older = isinstance(head["format"], int) and head["format"] < TRACE_FORMAT
         raise BundleError(
             "the trace is of another format.",
-            expected=f"format {FORMAT}",
+            expected=f"format {TRACE_FORMAT}",
             got=f"format {str(head['format'])[:60]}",
             do="record it again with this jumok" if older else "pip install --upgrade jumok",
             place=Location(path),
         )
     digest = head.pop("digest")
-    arrays = {name.removesuffix(".npy"): _array(name, part) for name, part in parts.items()}
+    arrays = {name.removesuffix(".npy"): _read_array(name, part) for name, part in parts.items()}
     first = {name: value for name, value in head.items() if name != "also"}
     others = ((ALSO.format(number), other) for number, other in enumerate(head["also"]))
     traces = [
@@ -128,7 +232,7 @@ def _read_traces(path: Path) -> list[Trace]:
         _check_trace(trace)
         if trace.tree is not None:
             _check_trace(trace.tree)
-    if digest != digest_of(head, parts):
+    if digest != trace_digest(head, parts):
         raise ValueError("its digest is not that of what is in it")
     return traces
 
@@ -149,7 +253,7 @@ def _check_members(members: list[zipfile.ZipInfo], path: Path) -> None:
         )
 
 
-def _array(name: str, part: bytes) -> Array | Mask:
+def _read_array(name: str, part: bytes) -> Array | Mask:
     """An array of float32, or of bool.
 
     The header is parsed here, in exactly the form that numpy writes: numpy's own reader allocates

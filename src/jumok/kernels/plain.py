@@ -36,7 +36,7 @@ def acting(hooks: Mapping[int, object]) -> bool:
     """Whether one of these hooks does something in this context.
 
     A hook that belongs to another one, such as a thread that records, has a function `acts` which
-    says so (`inspection/hooks/intercept.py`); all others do.
+    says so (`attention/overrides.py`); all others do.
     """
     return bool(hooks) and any(getattr(hook, "acts", _always)() for hook in [*hooks.values()])
 

@@ -8,11 +8,10 @@ import numpy as np
 
 from jumok.errors import ModelError, optional_import
 from jumok.inspection.explain import readable
-from jumok.inspection.findings import Attributions, Numbers
+from jumok.inspection.findings import Attributions, Numbers, Unit
 from jumok.inspection.trace import Trace
-from jumok.plot.board import Unit
 from jumok.plot.maps import draw_over, pixels_of
-from jumok.plot.paper import INK, MUTED, colour_bar, draw_map, finish, new_figure, shade
+from jumok.plot.paper import INK, MUTED, colour_bar, draw_map, new_figure, shade, with_fonts
 
 with optional_import("drawing figures", extra="plot"):
     from matplotlib import patches
@@ -81,11 +80,10 @@ def mattered(trace: Trace, word: int | str = 0, *, unit: Unit = "words") -> "Fig
     if shared:
         what = "source" if read.grid is None else "picture"
         _source_shares(parts[2].subplots(), facts.shares, written, row, what)
-    return finish(figure)
+    return with_fonts(figure)
 
 
 def _word_number(word: int | str, written: list[str]) -> int:
-    """The number of the word that is meant."""
     if isinstance(word, str) and word in written:
         return written.index(word)
     number = word if isinstance(word, int) else int(word) - 1 if word.isdecimal() else -1

@@ -7,10 +7,10 @@ import numpy as np
 
 from jumok.attention.role import Part
 from jumok.errors import ModelError
-from jumok.inspection.explain import explain, readable
+from jumok.inspection.explain import PART_ORDER, explain, readable
 from jumok.inspection.trace import Trace
-from jumok.plot.board import PARTS, chosen_site, title_of
-from jumok.plot.paper import INK, MUTED, finish, new_figure, shade
+from jumok.plot.board import chosen_site, title_of
+from jumok.plot.paper import INK, MUTED, new_figure, shade, with_fonts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -63,7 +63,7 @@ def row(
         fontsize=11,
         color=INK,
     )
-    return finish(figure)
+    return with_fonts(figure)
 
 
 def switches(trace: Trace) -> "Figure":
@@ -75,7 +75,7 @@ def switches(trace: Trace) -> "Figure":
     ablation = trace.findings.ablation or {}
     sites = [
         site
-        for part in PARTS
+        for part in PART_ORDER
         for site in trace.sites
         if site.part == part and site.name in ablation
     ]
@@ -95,7 +95,7 @@ def switches(trace: Trace) -> "Figure":
     _bar_panel(axes, names, values, "{:.2f}")
     axes.axvline(0, color=MUTED, linewidth=0.8)
     axes.set_xlabel("change of the log-probability (nats) when this head alone is off")
-    return finish(figure)
+    return with_fonts(figure)
 
 
 def choices(trace: Trace) -> "Figure":
@@ -122,7 +122,7 @@ def choices(trace: Trace) -> "Figure":
         axes.set_xlim(0, 1.25)
         axes.set_xticks([])
         axes.set_title(f"{number}. {readable(step.token)}", fontsize=10, loc="left")
-    return finish(figure)
+    return with_fonts(figure)
 
 
 def _bar_panel(axes: "Axes", names: list[str], values: list[float], form: str) -> list:  # type: ignore[type-arg]

@@ -7,26 +7,22 @@ import numpy as np
 
 from jumok.attention.role import Part
 from jumok.errors import ModelError
-from jumok.inspection.explain import readable
+from jumok.inspection.explain import part_sites, readable, usual_site
+from jumok.inspection.findings import Unit
 from jumok.inspection.trace import Array, Axis, Site, Trace
 
-Head: TypeAlias = int | Literal["mean", "max"]
-Value = Literal["weights", "norms"]
-Unit = Literal["words", "pieces"]
+HeadChoice: TypeAlias = int | Literal["mean", "max"]
+MapValue = Literal["weights", "norms"]
 StepName = Literal["writes", "reads"]
 Scale = Literal["one", "largest"]
 """Where the colours end: at 1, or at the largest weight of what is drawn."""
 
-PARTS: tuple[Part, ...] = ("cross", "encoder", "decoder", "image")
-"""The parts in the order in which one is chosen when none is named."""
-
-
-LEAST = 1e-6
+SMALLEST_SCALE = 1e-6
 """The smallest end of a scale."""
 
 
 @dataclass(frozen=True)
-class Map:
+class AttentionMap:
     """What is drawn.
 
     Attributes:
@@ -40,24 +36,6 @@ class Map:
     most: float = 1.0
 
 
-def part_sites(trace: Trace, part: Part | None = None) -> list[Site]:
-    """The sites of a part, or of the first part that the trace has.
-
-    Raises:
-        ModelError: the trace has no attention of that part.
-    """
-    known = [each for each in PARTS if any(site.part == each for site in trace.sites)]
-    wanted = part or (known[0] if known else None)
-    found = [site for site in trace.sites if site.part == wanted]
-    if not found:
-        raise ModelError(
-            "the trace has no such attention.",
-            expected=" or ".join(known) or "a model that has attention",
-            got=part or trace.model,
-        )
-    return found
-
-
 def chosen_site(trace: Trace, part: Part | None, layer: int | None) -> Site:
     """The site of a layer; None: that of the alignment setting, or the last.
 
@@ -65,23 +43,19 @@ def chosen_site(trace: Trace, part: Part | None, layer: int | None) -> Site:
         ModelError: no such part or layer.
     """
     sites = part_sites(trace, part)
-    wanted = layer
-    setting = trace.findings.setting
-    if wanted is None and sites[0].part == "cross" and setting is not None:
-        wanted = setting.layer
-    if wanted is None:
-        return sites[-1]
+    if layer is None:
+        return usual_site(trace, sites)
     for site in sites:
-        if site.layer == wanted:
+        if site.layer == layer:
             return site
     raise ModelError(
         "the model has no such layer.",
         expected=f"one of {', '.join(str(site.layer + 1) for site in sites)}",
-        got=str(wanted + 1),
+        got=str(layer + 1),
     )
 
 
-def chosen_head(trace: Trace, site: Site, head: Head | None) -> Head:
+def chosen_head(trace: Trace, site: Site, head: HeadChoice | None) -> HeadChoice:
     """`head`; None: the head of the alignment setting if that is of this site, or the mean."""
     if head is not None:
         return head
@@ -99,7 +73,7 @@ def title_of(site: Site) -> str:
     return f"{'cross-attention' if site.part == 'cross' else own} ({queries} → {keys})"
 
 
-def head_name(site: Site, head: Head) -> str:
+def head_name(site: Site, head: HeadChoice) -> str:
     """What `matrix` gives of the weights: a head, which may be one that is subtracted, or all."""
     factors = site.factors
     if head == "max":
@@ -113,7 +87,7 @@ def head_name(site: Site, head: Head) -> str:
     return f"{name}, subtracted x {-factors[int(head)]:.2f}"
 
 
-def matrix(site: Site, head: Head, value: Value = "weights") -> Array:
+def matrix(site: Site, head: HeadChoice, value: MapValue = "weights") -> Array:
     """(query key): the weights of a head, or of all; or for each key its share of the norms.
 
     Raises:
@@ -147,7 +121,7 @@ def board(
     *,
     rest: bool = False,
     sunk: bool = False,
-) -> Map:
+) -> AttentionMap:
     """The map with its words or tokens.
 
     A column of a word is the sum of its tokens' columns, and a row the mean of its tokens' rows
@@ -166,7 +140,7 @@ def board(
     named = range(shift, len(queries.tokens))
     if unit == "pieces":
         rows = [readable(queries.tokens[place]) for place in named] + ["⏎"] * shift
-        shown = Map(tuple(rows), tuple(map(readable, keys.tokens)), values)
+        shown = AttentionMap(tuple(rows), tuple(map(readable, keys.tokens)), values)
         return (
             _rest(shown, np.eye(len(values), dtype=np.float32), 1 - values.sum(axis=1))
             if rest and sunk
@@ -175,22 +149,21 @@ def board(
     out = _word_membership(queries, range(shift, len(queries.tokens) + shift), mean=True)
     into = _word_membership(keys, range(len(keys.tokens)), mean=False)
     merged: Array = (out @ values @ into.T).astype(np.float32)
-    shown = Map(queries.texts, keys.texts, merged)
+    shown = AttentionMap(queries.texts, keys.texts, merged)
     if not rest or not (sunk or None in keys.words):
         return shown
     others = values[:, [word is None for word in keys.words]].sum(axis=1)
     return _rest(shown, out, others + (1 - values.sum(axis=1) if sunk else 0))
 
 
-def on_scale(shown: Map, scale: Scale, rest: bool = False) -> Map:
+def on_scale(shown: AttentionMap, scale: Scale, rest: bool = False) -> AttentionMap:
     """The map on a scale that ends at 1, or at its largest value but those of the rest."""
     values = shown.values[:, :-1] if rest and shown.columns[-1:] == ("rest",) else shown.values
-    largest = float(values.max(initial=LEAST))
+    largest = float(values.max(initial=SMALLEST_SCALE))
     return shown if scale == "one" else replace(shown, most=min(1.0, largest))
 
 
-def _rest(shown: Map, out: Array, left: Array) -> Map:
-    """The map with a last column."""
+def _rest(shown: AttentionMap, out: Array, left: Array) -> AttentionMap:
     column: Array = (out @ left)[:, None].astype(np.float32)
     values: Array = np.concatenate((shown.values, column), axis=1)
     return replace(shown, columns=(*shown.columns, "rest"), values=values)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jumok.data.files.run_log import Over, Points, RunLog, run_log
-from jumok.plot.paper import MUTED, finish, new_figure
+from jumok.plot.paper import MUTED, new_figure, with_fonts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,10 +33,10 @@ def curves(*runs: Path | str, over: Over = "steps") -> "Figure":
         DataError: a folder is not that of a run.
         MissingExtraError: matplotlib is not installed.
     """
-    return draw(list(map(run_log, runs)), over)
+    return draw_curves(list(map(run_log, runs)), over)
 
 
-def draw(logs: Sequence[RunLog], over: Over) -> "Figure":
+def draw_curves(logs: Sequence[RunLog], over: Over) -> "Figure":
     """The figure of `curves`, of logs that were read before."""
     scores = list(dict.fromkeys(name for log in logs for name in log.scores))
     figure = new_figure(4.2 * (1 + len(scores)), 3.2)
@@ -55,7 +55,7 @@ def draw(logs: Sequence[RunLog], over: Over) -> "Figure":
         axes.spines[["top", "right"]].set_visible(False)
     if len(logs) > 1:
         panels[0].legend(frameon=False, fontsize=8)
-    return finish(figure)
+    return with_fonts(figure)
 
 
 def _line(

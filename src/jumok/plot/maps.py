@@ -12,27 +12,26 @@ from rich.cells import cell_len
 from jumok.alignment.words import Link
 from jumok.attention.role import Part
 from jumok.errors import ModelError, optional_import
-from jumok.inspection.explain import readable
+from jumok.inspection.explain import part_sites, readable
+from jumok.inspection.findings import Unit
 from jumok.inspection.page.picture import TracePicture
 from jumok.inspection.trace import Array, Trace
 from jumok.plot import paper
 from jumok.plot.board import (
-    Head,
-    Map,
+    AttentionMap,
+    HeadChoice,
+    MapValue,
     Scale,
     StepName,
-    Unit,
-    Value,
     board,
     chosen_head,
     chosen_site,
     head_name,
     matrix,
     on_scale,
-    part_sites,
     title_of,
 )
-from jumok.plot.paper import CELL, GOLD, INK, colour_bar, draw_map, finish, new_figure
+from jumok.plot.paper import CELL, GOLD, INK, colour_bar, draw_map, new_figure, with_fonts
 
 with optional_import("drawing figures", extra="plot"):
     from matplotlib import patches
@@ -52,10 +51,10 @@ NUMBERED = 40
 MOST_LABELLED = 100
 """With more rows or columns than this, only every second, third, ... one is labelled."""
 
-LEAST = 0.04
+SMALLEST_CELL = 0.04
 """Side of the smallest cell, in inches."""
 
-BARS: dict[Value, str] = {"weights": "attention weight", "norms": "share of the norms"}
+BARS: dict[MapValue, str] = {"weights": "attention weight", "norms": "share of the norms"}
 
 
 def alignment(
@@ -63,8 +62,8 @@ def alignment(
     *,
     part: Part | None = None,
     layer: int | None = None,
-    head: Head | None = None,
-    value: Value = "weights",
+    head: HeadChoice | None = None,
+    value: MapValue = "weights",
     unit: Unit = "words",
     reading: StepName | None = None,
     gold: Sequence[Link] | None = None,
@@ -142,10 +141,10 @@ def grid(trace: Trace, *, part: Part | None = None, scale: Scale = "one") -> "Fi
             axes.set_yticks([])
     figure.suptitle(f"{title_of(sites[0])}: layer.head", fontsize=11, color=INK)
     colour_bar(figure, image, panels, BARS["weights"])
-    return finish(figure)
+    return with_fonts(figure)
 
 
-def pictures(trace: Trace, *, layer: int | None = None, head: Head | None = None) -> "Figure":
+def pictures(trace: Trace, *, layer: int | None = None, head: HeadChoice | None = None) -> "Figure":
     """The image, then a copy for each token with the weights of the step that wrote the token.
 
     All maps have one scale: from 0 to the largest weight of all steps.
@@ -178,7 +177,7 @@ def pictures(trace: Trace, *, layer: int | None = None, head: Head | None = None
         image = draw_over(axes, picture, row.reshape(size), most)
         axes.set_title(token, fontsize=10)
     colour_bar(figure, image, panels, BARS["weights"])
-    return finish(figure)
+    return with_fonts(figure)
 
 
 def pixels_of(picture: TracePicture) -> Array:
@@ -207,12 +206,12 @@ def draw_over(
 
 
 def _one(
-    shown: Map, title: str, bar: str, gold: Mapping[str, Iterable[Link]] | None = None
+    shown: AttentionMap, title: str, bar: str, gold: Mapping[str, Iterable[Link]] | None = None
 ) -> "Figure":
     """One map, as large as its words need, with numbers where there is room."""
     rows, columns = len(shown.rows), len(shown.columns)
     longest = max(rows, columns)
-    cell = CELL if longest <= NUMBERED else max(LEAST, CELL * NUMBERED / longest)
+    cell = CELL if longest <= NUMBERED else max(SMALLEST_CELL, CELL * NUMBERED / longest)
     every = ceil(longest / MOST_LABELLED)
     size = 10 if longest <= NUMBERED else 10 * min(1.0, every * cell / CELL * 1.6)
     letter = LETTER * size / 10
@@ -240,4 +239,4 @@ def _one(
             axes.add_patch(frame)
     axes.set_title(title, fontsize=10, color=INK, loc="left")
     colour_bar(figure, image, axes, bar)
-    return finish(figure)
+    return with_fonts(figure)

@@ -122,30 +122,30 @@ def hangul_font() -> str | None:
     return None
 
 
-def families(texts: Iterable[str]) -> list[str]:
+def font_families(texts: Iterable[str]) -> list[str]:
     """The fonts for these texts: the second has the letters that the first lacks.
 
     Raises:
         DataError: the texts contain Hangul, and no font has it.
     """
-    found = HANGUL.search(" ".join(texts))
-    if not found:
+    match = HANGUL.search(" ".join(texts))
+    if not match:
         return ["DejaVu Sans"]
     font = hangul_font()
     if font is None:
         raise DataError(
             "no font on this machine has Hangul, and the figure would show empty boxes.",
-            expected=f"a font for {found[0]!r}, such as {', '.join(HANGUL_FILES[1:4])}",
+            expected=f"a font for {match[0]!r}, such as {', '.join(HANGUL_FILES[1:4])}",
             do="install one, then draw again: apt install fonts-nanum, or fonts-noto-cjk (Debian, "
             "Ubuntu); dnf install google-noto-sans-cjk-fonts (Fedora)",
         )
     return ["DejaVu Sans", font]
 
 
-def finish(figure: "Figure") -> "Figure":
+def with_fonts(figure: "Figure") -> "Figure":
     """Gives every text of the figure a font that has its letters."""
     texts = [each for each in figure.findobj(text.Text) if isinstance(each, text.Text)]
-    fonts = families(each.get_text() for each in texts)
+    fonts = font_families(each.get_text() for each in texts)
     for each in texts:
         # Text between dollar signs is plain text here, not a formula.
         each.set_parse_math(False)

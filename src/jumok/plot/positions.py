@@ -8,7 +8,7 @@ from jumok.errors import ModelError
 from jumok.inspection.findings import StackPositions
 from jumok.inspection.trace import Trace
 from jumok.plot.learning_curves import COLOURS
-from jumok.plot.paper import INK, MUTED, colours, diverging_colours, finish, new_figure
+from jumok.plot.paper import INK, MUTED, colours, diverging_colours, new_figure, with_fonts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -64,7 +64,7 @@ def positions(trace: Trace, stack: str | None = None) -> "Figure":
     bar.outline.set_visible(False)
     _plot_curves(right, place)
     figure.suptitle(f"position encoding of the {name}: {place.kind}", fontsize=11, color=INK)
-    return finish(figure)
+    return with_fonts(figure)
 
 
 def _chosen_stack(trace: Trace, stack: str | None) -> tuple[str, StackPositions]:

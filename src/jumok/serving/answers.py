@@ -6,7 +6,7 @@ from typing import TypeGuard
 from jumok.errors import DataError, JumokError, Location
 from jumok.inspection.hooks.intervene import Change, RowEdit
 from jumok.inspection.page.document import payload
-from jumok.inspection.page.walk import WalkFocus
+from jumok.inspection.page.packing import WalkFocus
 from jumok.serving.local import Answer
 from jumok.serving.pictures import ServedPictures
 from jumok.tracing.comparison import Comparison

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Protocol, runtime_checkable
 
 from torch import nn
 
@@ -12,20 +13,79 @@ from jumok.data.tokenizer import END, START
 from jumok.errors import ModelError
 from jumok.inspection.hooks.recording import RecordedPass
 from jumok.inspection.sites import Sequences, SequencesOf, SiteBuilder, by_part, of_writers
-from jumok.inspection.trace import Axis, grid_axis
+from jumok.inspection.trace import STEP_CHOICES, Axis, Step, grid_axis
 from jumok.models.captioner import CaptionerModel
 from jumok.models.causal import CausalLanguageModel
 from jumok.models.classifier import TextClassifier
 from jumok.models.image_classifier import ImageClassifier
 from jumok.models.masked import MaskedLanguageModel
 from jumok.models.memory import SequenceToSequence
-from jumok.tracing.axes import Names, text_axis
+from jumok.shapes import Float, Tensor
+
+LogProbabilities = Float[Tensor, "positions choices"]
+
+
+@runtime_checkable  # the tests check annotations while they run
+class Names(Protocol):
+    """The names that a tokenizer has for its ids."""
+
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        """Each id by its name."""
+        ...
+
+    def words(self, ids: Sequence[int]) -> list[int]:
+        """For each id the index of its word, from 0."""
+        ...
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of the ids."""
+        ...
+
+
+def text_axis(
+    names: Names, ids: Sequence[int], before: Sequence[int] = (), after: Sequence[int] = ()
+) -> Axis:
+    """The tokens with their words; START and END belong to none."""
+    words = names.words(ids)
+    groups: dict[int, list[int]] = {}
+    for word, piece in zip(words, ids, strict=True):
+        groups.setdefault(word, []).append(piece)
+    return Axis(
+        tokens=tuple(names.pieces([*before, *ids, *after])),
+        words=(*(None for _ in before), *words, *(None for _ in after)),
+        texts=tuple(names.decode(group).strip() or "⏎" for group in groups.values()),
+    )
+
+
+def steps_of(
+    pieces: Callable[[Sequence[int]], Sequence[str]],
+    written: Sequence[int],
+    log_probabilities: LogProbabilities,
+    gates: Sequence[float] | None = None,
+) -> tuple[Step, ...]:
+    """What was chosen at each position, and the alternatives.
+
+    Args:
+        gates: the gate of the context vector at each; None: the model has no such gate.
+    """
+    values, places = log_probabilities.topk(min(STEP_CHOICES, log_probabilities.shape[1]), dim=1)
+    steps = []
+    for row, token in enumerate(written):
+        named, *best = pieces([token, *places[row].tolist()])
+        steps.append(
+            Step(
+                named,
+                float(log_probabilities[row, token]),
+                tuple(zip(best, values[row].tolist(), strict=True)),
+                None if gates is None else gates[row],
+            )
+        )
+    return tuple(steps)
+
 
 AT_WHAT_WAS_WRITTEN = by_part({"decoder": Sequences("text", "text")})
-"""Self-attention over the text: every token to itself and those before it."""
 
 AT_ITSELF = by_part({"encoder": Sequences("text", "text")})
-"""Self-attention over the text: every word to every word."""
 
 MASK = "[MASK]"
 
@@ -34,32 +94,26 @@ class TokenNumbers:
     """The token names of a model that has no tokenizer: their ids."""
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
-        """Each id by its name."""
         named = {START: "<s>", END: "</s>"}
         return [named.get(id, str(id)) for id in ids]
 
     def words(self, ids: Sequence[int]) -> list[int]:
-        """For each id the index of its word, from 0."""
         return list(range(len(ids)))
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of the ids."""
         return " ".join(self.pieces(ids))
 
 
 class WithMask:
-    """A tokenizer that can name MASK, too: the row after its last subword, and a word of its
-    own."""
+    """A tokenizer that can name MASK, too: the row after its last subword; a word of its own."""
 
     def __init__(self, names: Names, mask: int) -> None:
         self._names, self._mask = names, mask
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
-        """Each id by its name."""
         return [MASK if id == self._mask else self._names.pieces([id])[0] for id in ids]
 
     def words(self, ids: Sequence[int]) -> list[int]:
-        """For each id the index of its word, from 0."""
         words: list[int] = []
         run: list[int] = []
         for id in [*ids, self._mask]:
@@ -73,7 +127,6 @@ class WithMask:
         return words[:-1]
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of the ids."""
         return MASK if list(ids) == [self._mask] else self._names.decode(ids)
 
 
@@ -105,11 +158,9 @@ class ModelAdapter:
     fingerprint: str = ""
 
     def choices(self, ids: Sequence[int]) -> list[str]:
-        """Tokens, or labels, by their names."""
         return [self.labels[id] for id in ids] if self.labels else self.names.pieces(ids)
 
     def builder(self, recorded: RecordedPass) -> SiteBuilder:
-        """What makes the sites of a pass."""
         grids = recorded.encoder.grids
         return SiteBuilder(self.model, self.sequences or partial(_own_grid, grids))
 
@@ -211,5 +262,4 @@ def _own_grid(grids: dict[str, tuple[int, int]], site: str, _: Part) -> Sequence
 
 
 def _grid_name(grid: tuple[int, int]) -> str:
-    """The name of the axis of a feature map's cells."""
     return f"grid {grid[0]}x{grid[1]}"

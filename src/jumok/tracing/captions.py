@@ -12,19 +12,19 @@ from jumok.alignment.words import Weights
 from jumok.data.tokenizer import END, START
 from jumok.decoding.options import FOR_CAPTIONS
 from jumok.decoding.torch_stepper import decode
-from jumok.inspection.attribution import Measure
+from jumok.inspection.attribution import AxisMatrices
 from jumok.inspection.findings import SearchTree, TraceFindings
 from jumok.inspection.gradients_and_occlusion import occlude_patches, written_over
+from jumok.inspection.sites import float64_of
 from jumok.models.captioner import CaptionerModel as Model
 from jumok.models.captioner import GridWriter
 from jumok.models.memory import Memory
 from jumok.shapes import Int, Tensor
 from jumok.systems.captioner import Captioner
 from jumok.tracing.adapters import ModelAdapter, writer_adapter
-from jumok.tracing.checks import check_tokens, given_tokens
 from jumok.tracing.forced import ForcedPass, Tracer, after_every_prefix, device_of
-from jumok.tracing.request import TraceRequest
-from jumok.tracing.search_tree import searched
+from jumok.tracing.request import TraceRequest, check_tokens, given_tokens
+from jumok.tracing.search_tree import search_with_tree
 
 
 def force_caption(captioner: Captioner, picture: str, request: TraceRequest) -> ForcedPass:
@@ -70,7 +70,7 @@ def _search_caption(
     longest = min(request.options.maximum_length, captioner.max_tokens)
     model = captioner._model
     memory = model.encode(read)
-    return searched(
+    return search_with_tree(
         partial(decode, model.decoder, memory),
         captioner.tokenizer,
         replace(request, options=replace(request.options, maximum_length=longest)),
@@ -85,12 +85,12 @@ def _patches(
     target: Int[Tensor, "1 target"],
     written: Int[Tensor, " target"],
     check_cancelled: Callable[[], None],
-) -> dict[str, Measure]:
+) -> dict[str, AxisMatrices]:
     """The effect of occluding the pixels of each cell; features have no pixels."""
     if captioner.reads_features:
         return {}
     costs = occlude_patches(model, read, target, written, check_cancelled)
-    return {"patch": {"picture": costs.double().cpu().numpy()}}
+    return {"patch": {"picture": float64_of(costs)}}
 
 
 def _caption_attention(

@@ -16,7 +16,7 @@ from jumok.systems.catalog import OpenedModel, open_model
 from jumok.systems.device import PrecisionName
 from jumok.systems.translation.on_engine import EngineSearcher
 from jumok.tracing.forced import trace_with, tracer_of
-from jumok.tracing.request import EVERYTHING, LEVEL, Analyses, TraceRequest
+from jumok.tracing.request import EVERYTHING, TRACE_LEVEL, Analyses, TraceRequest
 
 
 def trace(
@@ -25,7 +25,7 @@ def trace(
     target: str | Sequence[int] | None = None,
     options: DecodingOptions | None = None,
     *,
-    level: Level = LEVEL,
+    level: Level = TRACE_LEVEL,
     change: Change = UNCHANGED,
     prefix: Sequence[int] = (),
     extras: Analyses = EVERYTHING,
@@ -68,7 +68,6 @@ class Family(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The first model's name."""
         return self.system.name
 
 

@@ -12,14 +12,14 @@ from torch import nn
 
 from jumok.attention.observe import heads_of, roles_of, sites
 from jumok.errors import ModelError
-from jumok.inspection.changes import naming
 from jumok.inspection.hooks.intervene import Change, Heads, RowEdit
 from jumok.inspection.hooks.intervene import changed as with_change
 from jumok.inspection.hooks.patching import Patch, patched_model
+from jumok.inspection.trace import naming
 from jumok.systems.base import System
-from jumok.tracing.checks import no_attention
+from jumok.tracing.request import without_attention
 
-Layers = Mapping[tuple[str, int], str]
+SitesByRole = Mapping[tuple[str, int], str]
 """The path of each attention module, by its attention kind and its layer (from 0)."""
 
 NAME = re.compile(r"(?:(cross|encoder|decoder|image)[ .])?([1-9]\d*)(?:\.([1-9]\d*))?")
@@ -60,7 +60,7 @@ def changed(
         for each in model.modules() if isinstance(model, System) else [model]:
             count = heads_of(each)
             if not count:
-                raise no_attention()
+                raise without_attention()
             named = heads_off and not isinstance(heads_off, Mapping)
             layers = _layers(each) if named or weights else {}  # paths need no names
             change = Change(
@@ -89,11 +89,11 @@ def patched(
 
     Args:
         patches: by path. "decoder.blocks.1" is the residual stream after the decoder's second
-            block, (batch new dim); in decoding new is 1.
-            "decoder.blocks.1.cross_attention" is the output of each
-            of these vectors that returns those to use, or an array for the positions from the
-            first, such as `Trace.streams["decoder"][2]` of another run: row 2 is the stream after
-            the second block.
+            block, (batch new dim); in decoding new is 1. "decoder.blocks.1.cross_attention" is the
+            output of each head before the output projection, (batch heads new value_dim). The patch
+            is a function of these vectors that returns those to use, or an array for the positions
+            from the first, such as `Trace.streams["decoder"][2]` of another run: row 2 is the
+            stream after the second block.
         positions: the positions that are replaced, from 0 (START is one where there is one); None:
             all, or all that an array has.
 
@@ -121,13 +121,12 @@ def _in_words(model: nn.Module, change: Change) -> Iterator[str]:
         yield f"weights set: {names[row.site]}{head}, query {row.query + 1}"
 
 
-def _layers(model: nn.Module) -> Layers:
-    """The attention modules by kind and layer."""
+def _layers(model: nn.Module) -> SitesByRole:
     return {(role.part, role.layer): site for site, role in roles_of(model).items()}
 
 
 def _named_heads(
-    named: str | Sequence[str] | Heads, layers: Layers, count: Mapping[str, int]
+    named: str | Sequence[str] | Heads, layers: SitesByRole, count: Mapping[str, int]
 ) -> Heads:
     if isinstance(named, Mapping):
         return named
@@ -139,7 +138,9 @@ def _named_heads(
 
 
 def _row_edits(
-    weights: Mapping[tuple[str, int], Sequence[float]], layers: Layers, count: Mapping[str, int]
+    weights: Mapping[tuple[str, int], Sequence[float]],
+    layers: SitesByRole,
+    count: Mapping[str, int],
 ) -> Iterator[RowEdit]:
     for (name, query), row in weights.items():
         site, heads = _named_site(name, layers, count)
@@ -147,7 +148,9 @@ def _row_edits(
             yield RowEdit(site, query, tuple(row), head)
 
 
-def _named_site(name: str, layers: Layers, count: Mapping[str, int]) -> tuple[str, Sequence[int]]:
+def _named_site(
+    name: str, layers: SitesByRole, count: Mapping[str, int]
+) -> tuple[str, Sequence[int]]:
     """The path of the attention module, and its heads, that a name stands for."""
     read = NAME.fullmatch(name.strip())
     if read is None:
@@ -166,7 +169,7 @@ def _named_site(name: str, layers: Layers, count: Mapping[str, int]) -> tuple[st
     return site, range(count[site]) if head is None else [int(head) - 1]
 
 
-def _unknown_head(name: str, layers: Layers, count: Mapping[str, int]) -> ModelError:
+def _unknown_head(name: str, layers: SitesByRole, count: Mapping[str, int]) -> ModelError:
     """The error that lists every layer's heads: "cross 2.1 to 2.8"."""
     spans = []
     for (part, layer), site in sorted(layers.items()):

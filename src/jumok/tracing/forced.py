@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from typing import Generic, Literal, TypeVar
+from typing import Generic, TypeVar
 
 import torch
 from torch import nn
@@ -11,33 +11,31 @@ from torch import nn
 from jumok.attention.observe import heads_of, roles_of
 from jumok.data.tokenizer import START
 from jumok.decoding import DecodingOptions
-from jumok.inspection.attribution import Measure, attributions_of
-from jumok.inspection.findings import Attributions, LayerFindings, TraceFindings
+from jumok.inspection.attribution import AxisMatrices, attributions_of
+from jumok.inspection.findings import Attributions, LayerFindings, TraceFindings, Unit
 from jumok.inspection.gradients_and_occlusion import ForcedTarget
 from jumok.inspection.hooks.intervene import changed, without_each_head
 from jumok.inspection.hooks.listening import record_pass
-from jumok.inspection.hooks.recurrent import (
+from jumok.inspection.hooks.walking import add_recurrent, watch_walk
+from jumok.inspection.lens import (
     arrays_of,
     known_alone,
     known_at_words,
+    layer_facts,
     recurrent_facts,
     recurrent_inputs,
 )
-from jumok.inspection.hooks.walking import add_recurrent, watch_walk
-from jumok.inspection.lens import layer_facts
 from jumok.inspection.position_encodings import position_facts
-from jumok.inspection.sites import sites_at
+from jumok.inspection.sites import float64_of, sites_at
 from jumok.inspection.trace import Axis, Trace
 from jumok.kinds import KINDS
 from jumok.models.memory import SequenceToSequence
 from jumok.places import import_string
 from jumok.shapes import Float, Tensor
 from jumok.systems.base import System
-from jumok.tracing.adapters import ModelAdapter
-from jumok.tracing.axes import steps_of
-from jumok.tracing.checks import no_attention
+from jumok.tracing.adapters import ModelAdapter, steps_of
 from jumok.tracing.recorded import trace_of_row
-from jumok.tracing.request import TraceRequest
+from jumok.tracing.request import TraceRequest, without_attention
 
 Traced = TypeVar("Traced")
 
@@ -60,7 +58,7 @@ class ForcedPass:
     findings: TraceFindings = field(default_factory=TraceFindings)
     axes: Mapping[str, Axis] | None = None
     target: Callable[[], ForcedTarget] | None = None
-    measures: Callable[[], Mapping[str, Measure]] = dict
+    measures: Callable[[], Mapping[str, AxisMatrices]] = dict
 
 
 @dataclass(frozen=True)
@@ -68,9 +66,9 @@ class Tracer(Generic[Traced]):
     """What traces one kind of model.
 
     Attributes:
-        adapter: (system, name) -> ModelAdapter: its first model, for `jumok.record` too.
-        force: (system, given text or image's path, request) -> ForcedPass: the output that was
-            chosen, and the pass over it. The model has the request's changes meanwhile.
+        adapter: (system, name) -> that of its first model, for `jumok.record` too.
+        force: (system, text or image's path, request) -> the output that was chosen, and the pass
+            over it. The model has the request's changes meanwhile.
         options: how the model searches for its output by default.
         recorded: whether `jumok.record` records it.
     """
@@ -89,7 +87,7 @@ def tracer_of(system: System) -> Tracer[System]:
     """
     place = KINDS[system.task].trace
     if place is None:
-        raise no_attention()
+        raise without_attention()
     tracer: Tracer[System] = import_string(place)
     return tracer
 
@@ -98,15 +96,14 @@ def trace_with(tracer: Tracer[Traced], system: Traced, given: str, request: Trac
     """The trace of what the tracer chooses for this input.
 
     Raises:
-        ModelError: the model has no attention, an attention module without a role, or not the heads
-            that are named.
+        ModelError: as `jumok.trace`.
     """
     assert isinstance(system, System)
     adapter = tracer.adapter(system, request.name)
     model, extras = adapter.model, request.extras
     count = heads_of(model)
     if not count:
-        raise no_attention()
+        raise without_attention()
     roles_of(model)  # a module without one is refused, even if this pass does not use it
     full = extras.layers or request.level == "full"
     with changed(model, request.change, count):
@@ -131,7 +128,7 @@ def trace_with(tracer: Tracer[Traced], system: Traced, given: str, request: Trac
         effects = without_each_head(
             model, forced.run, torch.tensor(chosen).to(scores.device), count
         )
-        ablation = {site: each.double().cpu().numpy() for site, each in effects.items()}
+        ablation = {site: float64_of(each) for site, each in effects.items()}
         findings = replace(findings, ablation=ablation)
     if extras.layers:
         alone = known_alone(model, recurrent)
@@ -156,14 +153,12 @@ def trace_with(tracer: Tracer[Traced], system: Traced, given: str, request: Trac
 
 def _attributions(
     forced: ForcedPass, trace: Trace, request: TraceRequest
-) -> Mapping[Literal["pieces", "words"], Attributions] | None:
-    """The attributions of what was written; None if they were not requested, or if no word was
-    written."""
+) -> Mapping[Unit, Attributions] | None:
+    """The attributions of what was written; None: not requested, or no word was written."""
     if forced.target is None or request.change or not request.extras.attribution:
         return None
     target = forced.target()
-    # A token is written one step before it is read: the first `count` steps write tokens 1 to
-    # count.
+    # A token is written one step before it is read: `count` steps write tokens 1 to count.
     if all(word is None for word in trace.axes[target.own].words[1 : target.count + 1]):
         return None
 

@@ -12,10 +12,10 @@ from jumok.inspection.sites import numpy_of
 from jumok.inspection.trace import Array, Axis, Mask, Site, Trace
 from jumok.shapes import Tensor
 
-Layer = npt.NDArray[np.floating] | Tensor
+GivenLayer = npt.NDArray[np.floating] | Tensor
 """The weights of one layer: (heads query key), or (1 heads query key) for a batch of one."""
 
-Layers = Layer | Sequence[Layer | None]
+GivenLayers = GivenLayer | Sequence[GivenLayer | None]
 """The layers in their order, as a list or as one array; None is a layer without attention."""
 
 GIVEN = "given"
@@ -34,7 +34,7 @@ TOLERANCE = 1e-2
 
 
 def trace_of(
-    attentions: Layers | Mapping[Part, Layers],
+    attentions: GivenLayers | Mapping[Part, GivenLayers],
     tokens: Sequence[str] | Axis,
     key_tokens: Sequence[str] | Axis | None = None,
     *,
@@ -74,7 +74,9 @@ def trace_of(
     sites: list[Site] = []
     for part, layers in parts.items():
         ends = (own, own) if keys is None else _axis_names(part, source)
-        sites += sites_of(part, layers_of(layers), axes, ends, _as_mask(masks.get(part)), tolerance)
+        sites += given_sites(
+            part, layers_of(layers), axes, ends, _as_mask(masks.get(part)), tolerance
+        )
     return Trace(
         model=name,
         task=_task(axes, parts),
@@ -88,7 +90,7 @@ def trace_of(
     )
 
 
-def sites_of(
+def given_sites(
     part: Part,
     layers: Mapping[int, Array],
     axes: Mapping[str, Axis],
@@ -129,7 +131,7 @@ def sites_of(
     return sites
 
 
-def layers_of(attentions: Layers) -> dict[int, Array]:
+def layers_of(attentions: GivenLayers) -> dict[int, Array]:
     """The layers (heads query key) by their numbers.
 
     Raises:
@@ -166,7 +168,9 @@ def looks_back(weights: Array) -> bool:
     return weights.shape[-1] == weights.shape[-2] > 1 and not np.triu(weights, 1).any()
 
 
-def _by_part(attentions: Layers | Mapping[Part, Layers], has_keys: bool) -> Mapping[Part, Layers]:
+def _by_part(
+    attentions: GivenLayers | Mapping[Part, GivenLayers], has_keys: bool
+) -> Mapping[Part, GivenLayers]:
     """The layers by their attention kind, which is found if it is not given."""
     if not isinstance(attentions, Mapping):
         if has_keys:
@@ -180,7 +184,6 @@ def _by_part(attentions: Layers | Mapping[Part, Layers], has_keys: bool) -> Mapp
 
 
 def _axis_names(part: Part, source: str) -> tuple[str, str]:
-    """The axes of the queries and keys where there are a source and a target."""
     queries = "target" if part in ("cross", "decoder") else source
     return queries, "target" if part == "decoder" else source
 
@@ -206,7 +209,6 @@ def _as_mask(allowed: Mask | Tensor | None) -> Mask | None:
 
 
 def _task(axes: Mapping[str, Axis], parts: Mapping[Part, object]) -> str:
-    """The task whose words the page uses."""
     if "target" in axes:
         return "captioning" if "picture" in axes else "translation"
     if "picture" in axes:

@@ -15,9 +15,9 @@ from jumok.errors import DataError, ModelError
 from jumok.inspection.findings import TraceFindings
 from jumok.inspection.trace import Axis, Site, Step, Trace
 from jumok.shapes import Tensor
-from jumok.tracing.axes import LogProbabilities, steps_of
-from jumok.tracing.checks import check_length
-from jumok.tracing.given import layers_of, looks_back, sites_of
+from jumok.tracing.adapters import LogProbabilities, steps_of
+from jumok.tracing.given import given_sites, layers_of, looks_back
+from jumok.tracing.request import check_length
 
 MOST_GENERATED = 64
 """The default number of tokens that a model of transformers writes."""
@@ -184,7 +184,6 @@ class _TransformersReader:
         sites: Sequence[Site],
         logits: Tensor,
     ) -> Trace:
-        """The trace of a classifier of texts."""
         labels = [self.model.config.id2label[number] for number in range(logits.shape[1])]
         if target is not None and target not in labels:
             raise DataError("the model has no such label.", expected=", ".join(labels), got=target)
@@ -244,7 +243,7 @@ class _TransformersReader:
                 got=repr(getattr(self.model.config, "_attn_implementation", None)),
                 do=EAGER,
             )
-        return sites_of(part, layers_of(weights), axes, ends)
+        return given_sites(part, layers_of(weights), axes, ends)
 
     def _trace(
         self,
@@ -315,7 +314,6 @@ class _TransformersReader:
         return spelt.replace(" ", "▁")
 
     def _plain(self, ids: Sequence[int]) -> str:
-        """The text without START, END and the like."""
         aside = self._set_aside()
         return self._text([id for id in ids if id not in aside]).strip()
 

@@ -14,10 +14,9 @@ from jumok.inspection.gradients_and_occlusion import written_alone
 from jumok.shapes import Float, Tensor
 from jumok.systems.language_model import LanguageModel
 from jumok.tracing.adapters import language_adapter
-from jumok.tracing.checks import check_length, check_tokens, given_tokens
 from jumok.tracing.forced import ForcedPass, Tracer, device_of
-from jumok.tracing.request import TraceRequest
-from jumok.tracing.search_tree import searched
+from jumok.tracing.request import TraceRequest, check_length, check_tokens, given_tokens
+from jumok.tracing.search_tree import search_with_tree
 
 MOST_CONTINUED = 24
 """The default number of tokens that are written after a prompt."""
@@ -73,7 +72,7 @@ def _search_continuation(
     begun = replace(request, options=options, prefix=[*prompt, *request.prefix])
     model = system._model
     search = partial(decode, model.decoder, model.nothing())
-    whole, tree = searched(search, system.tokenizer, begun)
+    whole, tree = search_with_tree(search, system.tokenizer, begun)
     return whole[len(prompt) :], tree
 
 

@@ -15,13 +15,13 @@ from jumok.bundle.fingerprint import fingerprint_of
 from jumok.errors import ModelError
 from jumok.inspection.hooks.listening import listening
 from jumok.inspection.hooks.recording import RecordedPass, Recorder, Shared
-from jumok.inspection.recording import Recording
 from jumok.inspection.trace import Level, Trace
+from jumok.inspection.trace_file import Recording
 from jumok.systems.base import FOUND, GIVEN, ROWS, System
 from jumok.tracing.adapters import ModelAdapter, adapter_of
-from jumok.tracing.checks import no_attention
 from jumok.tracing.forced import tracer_of
 from jumok.tracing.recorded import traces_of
+from jumok.tracing.request import without_attention
 
 
 @contextmanager
@@ -65,7 +65,7 @@ def record(
     check_ours(system)
     adapter = recordable(system, name)
     if not roles_of(adapter.model):
-        raise no_attention()
+        raise without_attention()
     recording = Recording()
     passes: list[RecordedPass] = []
     finish: Callable[[RecordedPass], None] = passes.append

@@ -8,22 +8,22 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from jumok.alignment.norms import batched_contribution_norms, output_weight
 from jumok.data.tokenizer import END
 from jumok.decoding import Hypothesis
-from jumok.inspection.findings import SearchTree, TraceFindings
+from jumok.inspection.findings import Numbers, SearchTree, TraceFindings
 from jumok.inspection.hooks.recording import Activations, Fact, RecordedPass, TokenTree
 from jumok.inspection.page.picture import TracePicture
 from jumok.inspection.sites import SiteBuilder, numpy_of
 from jumok.inspection.trace import Array, Axis, Level, Mask, Site, Step, Trace
-from jumok.tracing.adapters import ModelAdapter
-from jumok.tracing.axes import steps_of, text_axis
-from jumok.tracing.search_tree import Map, SearchTreeBuilder
+from jumok.tracing.adapters import ModelAdapter, steps_of, text_axis
+from jumok.tracing.search_tree import SearchTreeBuilder
 
 Nodes = Sequence[int]
 """Tokens of a tree by their indices: a hypothesis, or all; a parent before its children."""
 
 Places = npt.NDArray[np.int64]
-Numbers = TypeVar("Numbers", Array, Mask)
+NodeArray = TypeVar("NodeArray", Array, Mask)
 
 
 class TreeTokens(NamedTuple):
@@ -72,7 +72,7 @@ def _paths(parents: Sequence[int]) -> Places:
     return paths
 
 
-def _at_their_keys(numbers: Numbers, paths: Places) -> Numbers:
+def _at_their_keys(numbers: NodeArray, paths: Places) -> NodeArray:
     """(heads tokens deepest) -> (heads tokens tokens): each row's numbers at the row's own keys.
 
     The numbers of a token are 0 at keys that it may not attend to.
@@ -153,8 +153,7 @@ def traces_of(adapter: ModelAdapter, recorded: RecordedPass, level: Level) -> It
 def trace_of_row(
     adapter: ModelAdapter, recorded: RecordedPass, level: Level, row: int = 0
 ) -> Trace:
-    """The trace, without steps, of one input, and of what was written for it in one parallel
-    pass."""
+    """The trace, without steps, of one input and what one parallel pass wrote for it."""
     source = _source(adapter, recorded, row)
     if adapter.target:
         tree = recorded.trees[row]
@@ -171,7 +170,7 @@ def trace_of_row(
     )
 
 
-class Source(NamedTuple):
+class RecordedSource(NamedTuple):
     """The input: the same for every output that was written for it."""
 
     axes: dict[str, Axis]
@@ -180,18 +179,17 @@ class Source(NamedTuple):
     picture: TracePicture | None
 
 
-def _source(adapter: ModelAdapter, recorded: RecordedPass, row: int) -> Source:
+def _source(adapter: ModelAdapter, recorded: RecordedPass, row: int) -> RecordedSource:
     axes, builder = adapter.source(recorded, row), adapter.builder(recorded)
     sites = _whole_sites(builder, recorded.encoder, row, axes)
     length = next((len(axis.tokens) for axis in axes.values()), 0)
     streams = recorded.encoder.streams_of(row, length)
-    return Source(axes, sites, streams, _input_image(recorded, row))
+    return RecordedSource(axes, sites, streams, _input_image(recorded, row))
 
 
 def _whole_sites(
     builder: SiteBuilder, read: Activations, row: int, axes: Mapping[str, Axis]
 ) -> tuple[Site, ...]:
-    """The sites of what was read at once, for one sentence or image."""
     sites = []
     for name, calls in read.attention.items():
         place = builder.place(name)
@@ -201,7 +199,6 @@ def _whole_sites(
 
 
 def _label(adapter: ModelAdapter, recorded: RecordedPass, row: int) -> dict[str, Any]:
-    """The output and the step of a classifier."""
     if not adapter.labels or recorded.encoder.logits is None:
         return {}
     values = recorded.encoder.logits[row : row + 1].float().log_softmax(dim=1)
@@ -213,11 +210,11 @@ def _hypothesis_trace(
     adapter: ModelAdapter,
     recorded: RecordedPass,
     tree: TokenTree,
-    source: Source,
+    source: RecordedSource,
     nodes: Nodes,
     level: Level,
 ) -> Trace:
-    """The trace of one hypothesis, or of the whole tree, without steps."""  # fmt: skip
+    """The trace of one hypothesis, or of the whole tree, without steps."""
     known = {node: place for place, node in enumerate(nodes)}
     parents = tuple(known.get(tree.parents[node], -1) for node in nodes)
     tokens = [tree.tokens[node] for node in nodes[1:]]
@@ -271,9 +268,7 @@ def _input_image(recorded: RecordedPass, row: int) -> TracePicture | None:
     """The pixels of the input, if it has pixels."""
     if recorded.source is None or recorded.source.dtype is not torch.uint8:
         return None
-    pixels = recorded.source[row].permute(
-        1, 2, 0
-    )  # (colours height width) -> (height width colours)
+    pixels = recorded.source[row].permute(1, 2, 0)  # -> (height width colours)
     return TracePicture.of(pixels.contiguous().cpu().numpy())
 
 
@@ -337,16 +332,30 @@ def _search(
 
 
 def _map_of(adapter: ModelAdapter, whole: Trace) -> Array | None:
-    """The attention map of a tree's tokens by the alignment setting; None: mean of the heads."""
+    """The attention map of a tree's tokens by the alignment setting; None: there is no setting.
+
+    Norms need the vectors: at level "weights" the map is of weights.
+    """
+    setting = adapter.setting
     sites = [site for site in whole.sites if site.part == "cross"]
-    if adapter.setting is None or not sites:
+    if setting is None or not sites:
         return None
-    found: Array = sites[min(adapter.setting.layer, len(sites) - 1)].weights.mean(0)
-    return found
+    site, head = sites[min(setting.layer, len(sites) - 1)], setting.head
+    if not setting.norms or site.value is None:
+        chosen: Array = site.weights.mean(0) if head is None else site.weights[head]
+        return chosen
+    output = output_weight(adapter.model, site.name)
+    together, apart = batched_contribution_norms(
+        torch.from_numpy(site.weights)[None],
+        torch.from_numpy(site.value)[None],
+        None if output is None else output.cpu(),
+    )
+    return numpy_of(together[0] if head is None else apart[0, head])
 
 
-def _path_rows(adapter: ModelAdapter, attended: Array | None, path: Sequence[int]) -> Map | None:
-    """The rows of the attention map for the tokens of one hypothesis."""
+def _path_rows(
+    adapter: ModelAdapter, attended: Array | None, path: Sequence[int]
+) -> Numbers | None:
     if adapter.setting is None or attended is None:
         return None
     return attended[path[1:] if adapter.setting.at_input else path[:-1]].astype(np.float64)

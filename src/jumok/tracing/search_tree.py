@@ -6,17 +6,14 @@ A hypothesis is a node and its ancestors: parents are kept, not copies of the wh
 from collections.abc import Callable, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from jumok.alignment.words import Weights
 from jumok.data.tokenizer import END
 from jumok.decoding import Hypothesis
 from jumok.decoding.beam import BeamCandidate
-from jumok.inspection.findings import Fate, SearchLeaf, SearchNode, SearchTree
-from jumok.tracing.axes import Names
+from jumok.inspection.findings import Fate, Numbers, SearchLeaf, SearchNode, SearchTree
+from jumok.tracing.adapters import Names
 from jumok.tracing.request import TraceRequest
-
-Map = npt.NDArray[np.float64]
 
 Search = Callable[..., Sequence[Sequence[Hypothesis]]]
 """(options, prefixes, report=) -> the hypotheses for one source: see `decode_with`."""
@@ -60,7 +57,6 @@ class SearchTreeBuilder:
         self._beam = beam
 
     def path(self, node: int) -> list[int]:
-        """The tokens from the first to this node's."""
         tokens = []
         while node >= 0:
             tokens.append(self._tokens[node])
@@ -74,7 +70,7 @@ class SearchTreeBuilder:
         return [node for node in alive if node not in parents]
 
     def tree(
-        self, pieces: Callable[[Sequence[int]], Sequence[str]], maps: Sequence[Map | None]
+        self, pieces: Callable[[Sequence[int]], Sequence[str]], maps: Sequence[Numbers | None]
     ) -> SearchTree:
         """The finished tree."""
         rows = zip(self._parents, self._tokens, pieces(self._tokens), self._values, self._totals,
@@ -85,7 +81,7 @@ class SearchTreeBuilder:
         )
 
 
-def searched(
+def search_with_tree(
     search: Search, names: Names, request: TraceRequest, attention: AttentionOf | None = None
 ) -> tuple[list[int], SearchTree | None]:
     """The tokens of the best hypothesis for one source, and the tree of all of them.
@@ -106,7 +102,7 @@ def searched(
     if not extras.search_tree:
         return list(best.tokens), None
     leaves = builder.leaves()
-    maps: list[Map | None] = [None] * len(leaves)
+    maps: list[Numbers | None] = [None] * len(leaves)
     if attention is not None and leaves:
         # The tree begins after the forced prefix.
         paths = [

@@ -15,11 +15,10 @@ from jumok.inspection.sites import numpy_of
 from jumok.inspection.trace import Array, Axis
 from jumok.layers.block import Stack
 from jumok.systems.base import System
-from jumok.tracing.adapters import ModelAdapter
-from jumok.tracing.axes import text_axis
+from jumok.tracing.adapters import ModelAdapter, text_axis
 from jumok.tracing.record import recordable, system_events
 
-Numbers = npt.NDArray[np.int64]
+Int64Array = npt.NDArray[np.int64]
 
 
 @runtime_checkable
@@ -43,9 +42,9 @@ class TokenStates(NamedTuple):
 
     vectors: Array
     tokens: list[str]
-    text: Numbers
-    position: Numbers
-    word: Numbers
+    text: Int64Array
+    position: Int64Array
+    word: Int64Array
 
 
 def states_of(
@@ -134,7 +133,7 @@ def _of_pass(
 
 
 def _together(states: Sequence[tuple[int, Axis, Array]]) -> TokenStates:
-    def column(of_text: Callable[[int, Axis], Sequence[int]]) -> Numbers:
+    def column(of_text: Callable[[int, Axis], Sequence[int]]) -> Int64Array:
         values = [each for number, axis, _ in states for each in of_text(number, axis)]
         return np.array(values, dtype=np.int64)
 

@@ -1,28 +1,31 @@
-"""The traces of filling a text's gaps and of classifying it: what its words attend to.
+"""The traces of models that write nothing: gaps filled, texts and images classified.
 
-Nothing is written from left to right, so options and prefix have no effect.
+Options and prefix have no effect.
 """
 
 from collections.abc import Sequence
+from pathlib import Path
 
+import numpy as np
 import torch
 
+from jumok.data.pictures.batches import as_tensor
 from jumok.data.tokenizer import END, START
 from jumok.errors import ConfigError, DataError
 from jumok.inspection.findings import TraceFindings
 from jumok.inspection.trace import Axis
 from jumok.shapes import Float, Tensor
 from jumok.systems.bert import Bert
+from jumok.systems.image_classifier import ImageClassification
 from jumok.systems.masked_model import MaskedModel
 from jumok.systems.text_classifier import TextClassification
-from jumok.tracing.adapters import AT_ITSELF, ModelAdapter, WithMask, reader_adapter
-from jumok.tracing.checks import check_length, check_tokens
+from jumok.tracing.adapters import AT_ITSELF, ModelAdapter, WithMask, image_adapter, reader_adapter
 from jumok.tracing.forced import ForcedPass, Tracer, device_of
-from jumok.tracing.request import TraceRequest
+from jumok.tracing.request import TraceRequest, check_length, check_tokens
 
 
 def force_nothing(system: Bert, text: str, request: TraceRequest) -> ForcedPass:
-    """What every token attends to.
+    """What every token attends to, in a model without an output layer.
 
     Raises:
         ConfigError: a target is given.
@@ -76,15 +79,14 @@ def force_gaps(system: MaskedModel, text: str, request: TraceRequest) -> ForcedP
         likely = zip(run(1)[0].exp().cpu(), opens, strict=True)
         filled = [int(system.fitting(row, opens_word, 1)[1]) for row, opens_word in likely]
     else:
-        filled = _given(system, request.target, len(gaps))
+        filled = _wanted_tokens(system, request.target, len(gaps))
     places = iter(filled)
     whole = [next(places) if piece == model.mask else piece for piece in ids]
     findings = TraceFindings(written=tuple(filled), gaps=tuple(gaps))
     return ForcedPass(run, text, filled, system.tokenizer.decode(whole), findings)
 
 
-def _given(system: MaskedModel, target: str | Sequence[int], gaps: int) -> list[int]:
-    """The token that is wanted in each gap."""
+def _wanted_tokens(system: MaskedModel, target: str | Sequence[int], gaps: int) -> list[int]:
     tokens = system.tokenizer.encode(target) if isinstance(target, str) else list(target)
     check_tokens(tokens, system.tokenizer.size)
     if len(tokens) != gaps:
@@ -95,9 +97,7 @@ def _given(system: MaskedModel, target: str | Sequence[int], gaps: int) -> list[
 
 
 def force_text_class(system: TextClassification, text: str, request: TraceRequest) -> ForcedPass:
-    """The classification of a text. The only step is the label.
-
-    Only the beginning of a long text is read, as in `TextClassification.classify`.
+    """The classification of a text; of a long one only the beginning. The only step is the label.
 
     The target is the label whose probability is wanted, or [its index]; None: the most probable.
 
@@ -138,4 +138,28 @@ TEXT_CLASS: Tracer[TextClassification] = Tracer(
         system._model, system.task, name, system.tokenizer, system.labels
     ),
     force_text_class,
+)
+
+
+def force_picture_class(
+    system: ImageClassification, picture: str, request: TraceRequest
+) -> ForcedPass:
+    """The classification of an image by the first model. The only step is the label.
+
+    The target is as in `force_text_class`.
+    Raises:
+        DataError: the image cannot be read, or there is no such label.
+    """
+    model = system._models[0]
+    read = as_tensor(np.stack([system.fit(Path(picture))])).to(device_of(model))
+
+    def run(rows: int) -> Float[Tensor, "rows 1 labels"]:
+        logits = model(read.expand(rows, *read.shape[1:]))
+        return logits[:, None].float().log_softmax(dim=-1)
+
+    return ForcedPass(run, Path(picture).name, label_of(request.target, system.labels))
+
+
+PICTURE_CLASS: Tracer[ImageClassification] = Tracer(
+    lambda system, name: image_adapter(system._models[0], name, system.labels), force_picture_class
 )

@@ -21,10 +21,9 @@ from jumok.systems.translation.on_torch import TorchSearcher
 from jumok.systems.translation.searching import Searcher
 from jumok.systems.translation.translator import Translator
 from jumok.tracing.adapters import ModelAdapter, writer_adapter
-from jumok.tracing.checks import check_length, check_tokens, given_tokens
 from jumok.tracing.forced import ForcedPass, Tracer, after_every_prefix, device_of
-from jumok.tracing.request import TraceRequest
-from jumok.tracing.search_tree import searched
+from jumok.tracing.request import TraceRequest, check_length, check_tokens, given_tokens
+from jumok.tracing.search_tree import search_with_tree
 
 
 def force_translation(translator: Translator, text: str, request: TraceRequest) -> ForcedPass:
@@ -57,7 +56,6 @@ def force_translation(translator: Translator, text: str, request: TraceRequest) 
 def _target(
     model: SequenceToSequence, source: Int[Tensor, "1 source"], write: list[int]
 ) -> ForcedTarget:
-    """The translation as a target that can be forced."""
     tokens = torch.tensor([[START, *write]], device=source.device)
     return written_from(model, source, tokens, torch.tensor([*write, END], device=source.device))
 
@@ -86,7 +84,7 @@ def _search_translation(
         return sources.select([0] * len(paths)).attention(paths)
 
     attended = attention if translator._aligner.aligns else None
-    return searched(sources.search, translator.tokenizer, request, attended)
+    return search_with_tree(sources.search, translator.tokenizer, request, attended)
 
 
 def load_searcher(opened: OpenedModel, device: str = "auto") -> EngineSearcher | None:

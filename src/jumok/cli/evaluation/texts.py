@@ -27,7 +27,7 @@ def evaluate_language_model(asked: Evaluation) -> Judged:
         DataError: the file cannot be read, or there is no text in it.
     """
     from jumok.data.texts.corpus import TextCorpus, documents
-    from jumok.systems.language_model import together
+    from jumok.systems.language_model import joined_scores
 
     file = asked.needs_data()
     system: LanguageModel = asked.load("generate")

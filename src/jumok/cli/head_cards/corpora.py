@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from jumok.evaluation.alignment_settings import AlignedPair
     from jumok.evaluation.heads.pictures import LabelledPicture
     from jumok.evaluation.heads.texts import TextSystem
-    from jumok.inspection.heads.grid_cards import AnyHeadCard
-    from jumok.inspection.page.cards_page import Unit
+    from jumok.inspection.heads.cards import AnyHeadCard
+    from jumok.inspection.page.cards_page import ExampleUnit
     from jumok.systems.captioner import Captioner
     from jumok.systems.image_classifier import ImageClassification
     from jumok.systems.translation.translator import Translator
@@ -85,7 +85,7 @@ class HeadCorpus(Protocol):
     """
 
     title: str
-    unit: "Unit"
+    unit: "ExampleUnit"
 
     def cards(self, system: Any, batch: int) -> "list[AnyHeadCard]":
         """A card for each head of the loaded model."""
@@ -99,7 +99,7 @@ class HeadCorpus(Protocol):
 class PairsCorpus:
     """Texts and their translations, with gold links if there are any."""
 
-    unit: "Unit" = "sentences"
+    unit: "ExampleUnit" = "sentences"
 
     def __init__(self, given: CorpusArgs) -> None:
         given.refuse("images")
@@ -131,7 +131,7 @@ class PairsCorpus:
 class TextsCorpus:
     """Single texts, one a line."""
 
-    unit: "Unit" = "sentences"
+    unit: "ExampleUnit" = "sentences"
 
     def __init__(self, given: CorpusArgs) -> None:
         given.refuse("images", "columns")
@@ -153,7 +153,7 @@ class TextsCorpus:
 class CaptionsCorpus:
     """Images with reference captions; gold boxes may be next to them."""
 
-    unit: "Unit" = "pictures"
+    unit: "ExampleUnit" = "pictures"
 
     def __init__(self, given: CorpusArgs) -> None:
         from jumok.cli.evaluation.images import images_of
@@ -183,7 +183,7 @@ class CaptionsCorpus:
 class LabelsCorpus:
     """Images with labels, as for `jumok evaluate`."""
 
-    unit: "Unit" = "pictures"
+    unit: "ExampleUnit" = "pictures"
 
     def __init__(self, given: CorpusArgs) -> None:
         given.refuse("images", "columns")

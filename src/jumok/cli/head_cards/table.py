@@ -11,7 +11,7 @@ from jumok.cli.output.cells import as_table
 from jumok.cli.screen import plain_table
 
 if TYPE_CHECKING:
-    from jumok.inspection.heads.grid_cards import AnyHeadCard
+    from jumok.inspection.heads.cards import AnyHeadCard
     from jumok.inspection.heads.pruning import PrunedPoint
 
 UNBOUNDED = 1_000
@@ -26,7 +26,7 @@ def show_cards(screen: Console, measured: "Mapping[str, Sequence[AnyHeadCard]]")
     if len(measured) > 1:
         screen.print(*(f"{number}  {name}" for number, name in enumerate(measured, 1)), sep="\n")
     screen.print(table)
-    from jumok.inspection.heads.grid_cards import GridCard
+    from jumok.inspection.heads.cards import GridCard
 
     grids = [card for card in next(iter(measured.values())) if isinstance(card, GridCard)]
     told = {(card.part, what): why for card in grids for what, why in card.left_out.items()}
@@ -73,7 +73,7 @@ def _cards_table(measured: "Mapping[str, Sequence[AnyHeadCard]]") -> Table:
 
 def _offset(card: "AnyHeadCard") -> str:
     """The most frequent offset of the largest weight and its share; for cells, rows,columns."""
-    from jumok.inspection.heads.grid_cards import GridCard
+    from jumok.inspection.heads.cards import GridCard
 
     if not isinstance(card, GridCard):
         often, place = max(zip(card.offsets, range(len(card.offsets)), strict=True))
@@ -108,7 +108,7 @@ def _role(card: "AnyHeadCard") -> str:
 
 
 def _error_rate(card: "AnyHeadCard") -> str:
-    from jumok.inspection.heads.grid_cards import GridCard
+    from jumok.inspection.heads.cards import GridCard
 
     if isinstance(card, GridCard) or card.error_rate is None:
         return ""
@@ -118,7 +118,7 @@ def _error_rate(card: "AnyHeadCard") -> str:
 def _of_cells(name: str, shown: str, times: int = 1) -> "Callable[[AnyHeadCard], str]":
     """The column of a measure that only heads over image cells have."""
 
-    from jumok.inspection.heads.grid_cards import GridCard
+    from jumok.inspection.heads.cards import GridCard
 
     def cell(card: "AnyHeadCard") -> str:
         value = getattr(card, name) if isinstance(card, GridCard) else None

@@ -160,7 +160,7 @@ def _save_report(
 
     with atomic_file(file) as partial:
         from jumok.inspection.page import document
-        from jumok.inspection.page.origin import PageOrigin
+        from jumok.inspection.page.document import PageOrigin
 
         page = document.page(trace, run=report, origin=PageOrigin([str(model)]))
         partial.write_text(page, encoding="utf-8")

@@ -49,9 +49,9 @@ def plot(
         _write_numbers(logs, to)
     else:
         from jumok.plot import save
-        from jumok.plot.learning_curves import draw
+        from jumok.plot.learning_curves import draw_curves
 
-        save(draw(logs, over), to)
+        save(draw_curves(logs, over), to)
     console().print(_best_scores(logs))
     typer.echo(to, err=True)
 

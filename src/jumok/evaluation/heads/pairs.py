@@ -9,8 +9,7 @@ from jumok.attention.observe import sites
 from jumok.errors import ConfigError, DataError
 from jumok.evaluation.alignment import AlignmentScores
 from jumok.evaluation.alignment_settings import AlignedPair, SettingTable
-from jumok.inspection.heads.cards import HeadCard
-from jumok.inspection.heads.grid_cards import AnyHeadCard
+from jumok.inspection.heads.cards import AnyHeadCard, HeadCard
 from jumok.inspection.heads.measures import HeadMeter, Pieces
 from jumok.systems.translation.pairs import encode_pairs
 from jumok.systems.translation.translator import Translator

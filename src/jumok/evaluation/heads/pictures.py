@@ -23,7 +23,7 @@ from jumok.data.tokenizer import END, START
 from jumok.errors import ConfigError, DataError
 from jumok.evaluation.captioner import picture_sizes
 from jumok.evaluation.pointing import Gold, NounAttention, cover, points
-from jumok.inspection.heads.grid_cards import AnyHeadCard, GridCard
+from jumok.inspection.heads.cards import AnyHeadCard, GridCard
 from jumok.inspection.heads.grid_measures import GridMeter
 from jumok.inspection.heads.measures import HeadMeter, Pieces, mean_losses
 from jumok.inspection.hooks.listening import record_pass

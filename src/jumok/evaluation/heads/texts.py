@@ -21,7 +21,7 @@ from jumok.data.tokenizer import END, PAD, START
 from jumok.errors import DataError
 from jumok.evaluation.agreement import TokenRows
 from jumok.evaluation.heads.pairs import BATCHES_AHEAD
-from jumok.inspection.heads.grid_cards import AnyHeadCard
+from jumok.inspection.heads.cards import AnyHeadCard
 from jumok.inspection.heads.measures import HeadMeter, Pieces, mean_losses
 from jumok.models.causal import CausalLanguageModel
 from jumok.models.classifier import TextClassifier

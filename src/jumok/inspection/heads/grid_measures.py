@@ -7,7 +7,7 @@ from typing import Literal
 import torch
 
 from jumok.data.tokenizer import PAD
-from jumok.inspection.heads.grid_cards import Grid, GridCard, Map, reach
+from jumok.inspection.heads.cards import CellMap, Grid, GridCard, reach
 from jumok.inspection.heads.measures import Mean
 from jumok.shapes import Bool, Float, Int, Tensor
 
@@ -106,7 +106,7 @@ class GridMeter:
             residual_gate=self.residual_gate,
         )
 
-    def _offsets(self, head: int) -> tuple[Map, float]:
+    def _offsets(self, head: int) -> tuple[CellMap, float]:
         """The shares of the nearest offsets, and of all larger ones."""
         assert isinstance(self.offsets, Tensor)
         rows, columns = self.grid
@@ -126,5 +126,5 @@ def distances(grid: Grid) -> Float[Tensor, "cell cell"]:
     return (places[:, None] - places[None]).norm(dim=2).float()
 
 
-def _map(values: Float[Tensor, "rows columns"]) -> Map:
+def _map(values: Float[Tensor, "rows columns"]) -> CellMap:
     return tuple(map(tuple, values.tolist()))

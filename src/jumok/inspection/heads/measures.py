@@ -21,8 +21,7 @@ from jumok.attention.role import Part
 from jumok.data.pairs.batches import Batch, on_device
 from jumok.data.texts.tokenizer import TextTokenizer
 from jumok.data.tokenizer import END, PAD, SPACE, START
-from jumok.inspection.heads.cards import OFFSETS, HeadCard
-from jumok.inspection.heads.grid_cards import AnyHeadCard
+from jumok.inspection.heads.cards import OFFSETS, AnyHeadCard, HeadCard
 from jumok.models.memory import SequenceToSequence
 from jumok.shapes import Bool, Float, Int, Tensor
 
@@ -76,7 +75,6 @@ class Mean:
     def add(
         self, values: Float[Tensor, "batch heads query"], wanted: Bool[Tensor, "batch query"]
     ) -> None:
-        """Adds the values at the wanted positions."""
         kept = values.masked_fill(~wanted[:, None], 0.0)
         self.total = self.total + kept.sum(dim=(0, 2), dtype=torch.float64).cpu()
         self.count += int(wanted.sum())
@@ -93,7 +91,7 @@ class Meter(Protocol):
 
     @property
     def part(self) -> Part:
-        """The part of the model that the module belongs to."""
+        """The part of the model."""
         ...
 
     @property
@@ -211,8 +209,6 @@ class SiteMeter:
         return self.means.get(name, Mean()).of(head)
 
     def card(self, site: str, layer: int, head: int, raw: Float[Tensor, " heads"]) -> HeadCard:
-        """What was measured of one head; `raw`: the importance of each head of the layer."""
-
         def mean(measure: str | int) -> float:
             return self.mean(measure, head)
 

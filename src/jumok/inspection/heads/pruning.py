@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from torch import nn
 
-from jumok.inspection.heads.grid_cards import AnyHeadCard
+from jumok.inspection.heads.cards import AnyHeadCard
 from jumok.inspection.hooks.intervene import switched_off
 
 PERCENTS = tuple(range(0, 101, 10))

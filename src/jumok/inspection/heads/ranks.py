@@ -9,24 +9,24 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-Numbers = npt.NDArray[np.floating]
+FloatArray = npt.NDArray[np.floating]
 
 
-def ranks(values: Numbers) -> npt.NDArray[np.float64]:
+def ranks(values: FloatArray) -> npt.NDArray[np.float64]:
     """Each value's rank, the smallest first, from 1; equal values share the mean of their ranks."""
     _, which, count = np.unique(values, return_inverse=True, return_counts=True)
     last = np.cumsum(count)  # of a group of equal values
     return (last - (count - 1) / 2)[which]
 
 
-def spearman(first: Numbers, second: Numbers) -> float:
+def spearman(first: FloatArray, second: FloatArray) -> float:
     """Pearson's correlation of the ranks, -1 to 1; NaN where all values of one side are equal."""
     if not len(first):
         return float("nan")
     return _correlation(*(_centred(ranks(each)) for each in (first, second)))
 
 
-def rank_correlations(measures: Sequence[Numbers]) -> npt.NDArray[np.float64]:
+def rank_correlations(measures: Sequence[FloatArray]) -> npt.NDArray[np.float64]:
     """`spearman` for every pair of measures: (measures, measures)."""
     if not len(measures[0]):
         return np.full((len(measures), len(measures)), np.nan)

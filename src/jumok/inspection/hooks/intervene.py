@@ -35,7 +35,7 @@ class RowEdit:
     """One row of attention weights set by the user.
 
     Attributes:
-        weights: those of the keys, from the first; normalised to a sum of 1. Further keys get 0.
+        weights: of the keys, from the first; normalised to a sum of 1. Further keys get 0.
         head: from 0; None: all heads.
     """
 
@@ -63,7 +63,7 @@ class Change:
 
 UNCHANGED = Change()
 
-ROWS = 32
+ABLATED_HEADS = 32
 """The most heads that are ablated in one pass, each in a row of its own."""
 
 LOGITS = 1 << 24
@@ -117,7 +117,7 @@ def changed(model: nn.Module, change: Change, count: Mapping[str, int]) -> Itera
         yield
 
 
-def words_of(model: nn.Module) -> dict[str, Embedding]:
+def embeddings_of(model: nn.Module) -> dict[str, Embedding]:
     """The embeddings by their path in the model, the encoder's first."""
     embeddings = {name: each for name, each in model.named_modules() if isinstance(each, Embedding)}
     return dict(sorted(embeddings.items(), key=lambda item: item[1].part != "encoder"))
@@ -146,9 +146,8 @@ def _one_after_another(first: StateEdit | None, then: StateEdit) -> StateEdit:
 def blanked(model: nn.Module, positions: Sequence[int]) -> Iterator[None]:
     """Replaces the vectors of these words or cells by zeros; their positions stay.
 
-    A Transformer still attends to these positions. The words are those of the encoder's input, or
-    for a model without an encoder of the decoder's input; the cells are the output of the
-    convolutions that a captioner's words attend to.
+    The words are those of the encoder's input, or of the decoder's in a model without an encoder;
+    the cells are the output of a captioner's convolutions.
 
     Raises:
         ModelError: a model that reads neither, or a position that the text does not have.
@@ -178,7 +177,7 @@ def _what_is_read(model: nn.Module) -> tuple[Editable, bool]:
         if isinstance(model.writer, GridWriter):
             return model.writer, True
         raise ModelError("this model reads the image as one vector, so cells cannot be occluded.")
-    embedding = next(iter(words_of(model).values()), None)
+    embedding = next(iter(embeddings_of(model).values()), None)
     if embedding is None:
         raise ModelError("this model reads no words, so none can be occluded.")
     return embedding, embedding.part == "encoder"  # a decoder receives its text token by token
@@ -261,15 +260,13 @@ def without_each_head(
 ) -> dict[str, Float[Tensor, "heads positions"]]:
     """The effect of ablating each head alone: the change of every chosen token's log-probability.
 
-    Each head is ablated in a row of a batch.
-
     Args:
         run: the log-probabilities of all choices at every position, for so many equal rows.
         written: what was chosen at each position.
     """
     known, parameter = sites(model), next(model.parameters())
     whole = run(1)
-    most = max(1, min(ROWS, LOGITS // whole.numel()))
+    most = max(1, min(ABLATED_HEADS, LOGITS // whole.numel()))
     heads = [(site, head) for site, heads in count.items() for head in range(heads)]
     effects = []
     for first in range(0, len(heads), most):

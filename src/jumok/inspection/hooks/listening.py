@@ -11,7 +11,7 @@ from torch import nn
 from jumok.attention.convolution import PixelAttention
 from jumok.attention.events import Listener, ReentrancyGuard, listening_to
 from jumok.attention.observe import observe
-from jumok.inspection.hooks.intercept import hooked
+from jumok.attention.overrides import hooked
 from jumok.inspection.hooks.recording import RecordedPass, Recorder, Shared
 from jumok.inspection.trace import Level
 from jumok.layers.block import Stack
@@ -20,20 +20,18 @@ from jumok.models.memory import SequenceToSequence
 from jumok.models.recurrent_decoder import GatedDecoder
 from jumok.shapes import Float, Int, Tensor
 
-Result = TypeVar("Result")
+PassResult = TypeVar("PassResult")
 
 Hear = Callable[[str, int, Float[Tensor, "batch new dim"]], None]
 """Receives the stack's path in the model, the layer (0: the embedding), and its stream."""
 
 
 def record_pass(
-    model: nn.Module, run: Callable[[], Result], level: Level
-) -> tuple[RecordedPass, Result]:
+    model: nn.Module, run: Callable[[], PassResult], level: Level
+) -> tuple[RecordedPass, PassResult]:
     """One pass over one batch of inputs, and its result, which is the same as without recording.
 
-    A decoder's output is run in one parallel pass, which gives the same states as decoding step by
-    step (a test of every model checks that), so the records show what happened while the output was
-    written.
+    The parallel pass over a decoder's output gives the same states as decoding step by step.
     """
     passes: list[RecordedPass] = []
     shared = Shared(passes.append)

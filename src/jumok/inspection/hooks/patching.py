@@ -17,8 +17,8 @@ from torch import nn
 
 from jumok.attention.core import merge_heads, split_heads
 from jumok.attention.multihead import MultiHeadAttention
+from jumok.attention.overrides import hooked, replaced
 from jumok.errors import ModelError
-from jumok.inspection.hooks.intercept import hooked, replaced
 from jumok.inspection.trace import Array
 from jumok.layers.block import Block, BlockState
 from jumok.layers.residual import PostNorm, PreNorm

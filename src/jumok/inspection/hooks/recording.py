@@ -16,9 +16,8 @@ import torch
 from jumok.attention.observe import Attention
 from jumok.data.tokenizer import END, PAD
 from jumok.decoding import Hypothesis
-from jumok.inspection.changes import changes_here
 from jumok.inspection.sites import AttentionCall, numpy_of
-from jumok.inspection.trace import BEST, Array, Level
+from jumok.inspection.trace import STEP_CHOICES, Array, Level, changes_here
 from jumok.shapes import Float, Int, Tensor
 
 Fact = Literal["weights", "bias", "query", "key", "value"]
@@ -31,11 +30,10 @@ class Activations:
 
     Attributes:
         attention: for each site its calls in order: an RNN attends step by step.
-        streams: for each stack and layer, the residual stream.
-        gates: the gates on the context vectors, a tensor (rows 1) for each step.
-        logits: (rows new choices), where the model's output layer computed them; for a classifier
-            (rows labels).
-        grids: rows and columns of the feature maps that attention over pixels read.
+        streams: the residual streams, by stack and layer.
+        gates: on the context vectors, (rows 1) for each step.
+        logits: (rows new choices), of a classifier (rows labels); None: not computed.
+        grids: rows and columns of the feature maps, by site.
     """
 
     attention: dict[str, list[AttentionCall]] = field(default_factory=dict)
@@ -54,7 +52,6 @@ class Activations:
 
     @cached_property
     def log_probabilities(self) -> Array:
-        """The log-probabilities (rows new choices)."""
         assert self.logits is not None
         return numpy_of(self.logits.float().log_softmax(dim=-1))
 
@@ -62,7 +59,7 @@ class Activations:
     def best(self) -> tuple[list[list[list[float]]], list[list[list[int]]]]:
         """The largest of them and their ids, row by row and token by token."""
         choices = self.log_probabilities.shape[-1]
-        largest = torch.from_numpy(self.log_probabilities).topk(min(BEST, choices), dim=-1)
+        largest = torch.from_numpy(self.log_probabilities).topk(min(STEP_CHOICES, choices), dim=-1)
         return largest.values.numpy().tolist(), largest.indices.numpy().tolist()  # torch's is slow
 
 
@@ -90,7 +87,6 @@ class TokenTree:
     places: list[TokenPosition] = field(default_factory=list)
 
     def add(self, parent: int, token: int, place: TokenPosition) -> int:
-        """Adds a token; returns its number."""
         self.tokens.append(token)
         self.parents.append(parent)
         self.places.append(place)
@@ -128,14 +124,13 @@ class RecordedPass:
     """A batch from its source to its outputs.
 
     Attributes:
-        source: tokens (batch length), or images; None where nothing was encoded.
+        source: tokens (batch length), or images; None: nothing was encoded.
         allowed: which positions of the source are real; None: all.
         encoder: the records of the encoder, or of the whole model if it writes nothing.
-        trees: a tree for each row of the source.
-        decoder: the records of each call of the decoder.
-        hypotheses: of a search, for each row, best first; empty without a search.
-        numbers: for each row, its index among all inputs.
-        changes: the changes under which the model worked, in words.
+        trees: one for each row of the source.
+        decoder: the records of each call.
+        hypotheses: of a search, for each row, best first.
+        numbers: the index of each row among all inputs.
     """
 
     source: Tensor | None = None
@@ -157,7 +152,7 @@ class RecordedPass:
     def lines(self, site: str, fact: Fact) -> Array:
         """The attention weights of every token, (lines heads width), padded with zeros at the end.
 
-        Sentences select their own tokens' lines (`Place.line`) from the result.
+        Sentences select their own tokens' lines (`TokenPosition.line`) from the result.
         """
         if (site, fact) not in self._lines:
             self._lines[site, fact] = _one_below_another(
@@ -198,8 +193,7 @@ class Shared:
     """The state that the recorders of all threads share.
 
     Args:
-        finish: receives each pass once nothing more can be added to it: when the next one begins,
-            or by `close`.
+        finish: receives each pass when the next one begins, or by `close`.
     """
 
     def __init__(self, finish: Callable[[RecordedPass], None]) -> None:
@@ -209,13 +203,11 @@ class Shared:
         self._lock = threading.Lock()
 
     def close(self) -> None:
-        """Finishes the last pass."""
         for begun in self.open:
             while begun:
                 self.finish(begun.pop())
 
     def take(self, count: int) -> range:
-        """The numbers of the next `count` inputs."""
         with self._lock:
             first, self._next = self._next, self._next + count
         return range(first, first + count)
@@ -240,13 +232,11 @@ class Recorder(threading.local):
         self._records = True
 
     def on_attention(self, site: str, attention: Attention) -> None:
-        """Records one call of an attention module."""
         if self._now is not None:
             call = AttentionCall.of(attention, self.level)
             self._now.attention.setdefault(site, []).append(call)
 
     def on_residual(self, stack: str, layer: int, stream: Tensor) -> None:
-        """Records the residual stream after a block."""
         if self._now is not None:
             self._now.streams.setdefault(stack, {})[layer] = stream.detach()
 
@@ -256,7 +246,6 @@ class Recorder(threading.local):
             self._now.grids[site] = features.shape[2], features.shape[3]
 
     def on_gate(self, raw: Tensor) -> None:
-        """Records the decoder's gate on the context vector, before the sigmoid."""
         if self._now is not None:
             self._now.gates.append(torch.sigmoid(raw.detach()))
 
@@ -336,6 +325,5 @@ class Recorder(threading.local):
             self._rows = [self._rows[row] for row in rows.tolist()]
 
     def on_finish(self, hypotheses: Sequence[Sequence[Hypothesis]]) -> None:
-        """Records the hypotheses of a finished search."""
         if self._records and self._pass is not None:
             self._pass.hypotheses = hypotheses

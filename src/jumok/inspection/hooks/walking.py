@@ -10,12 +10,12 @@ from torch import nn
 from jumok.attention.convolution import PixelAttention
 from jumok.attention.multihead import MultiHeadAttention
 from jumok.attention.observe import Observable
+from jumok.attention.overrides import hooked
 from jumok.attention.variants.soft_cap import SoftCapScore
-from jumok.inspection.hooks.intercept import hooked
-from jumok.inspection.hooks.recurrent import RecurrentInputs
+from jumok.inspection.findings import SiteWalk, Walk
+from jumok.inspection.lens import RecurrentInputs
 from jumok.inspection.sites import numpy_of
-from jumok.inspection.trace import Site
-from jumok.inspection.walk import SiteWalk, Vectors, Walk
+from jumok.inspection.trace import Array, Site
 from jumok.layers.block import Block
 from jumok.layers.residual import PostNorm
 from jumok.models.recurrent_decoder import AttentionDecoder
@@ -60,7 +60,7 @@ class WalkRecorder:
         logits = numpy_of(torch.cat(self._normalizers)) if self._normalizers else None
         return Walk(walks, logits, self._entries)
 
-    def _described(self, site: str, arrays: Mapping[str, Vectors]) -> SiteWalk:
+    def _described(self, site: str, arrays: Mapping[str, Array]) -> SiteWalk:
         module = self._model.get_submodule(site)
         block = self._model.get_submodule(site.rpartition(".")[0])
         after = block.after_self if isinstance(block, Block) else None
@@ -82,7 +82,7 @@ class WalkRecorder:
         )
 
 
-def _is_weighted_sum(mixed: Vectors, site: Site) -> bool:
+def _is_weighted_sum(mixed: Array, site: Site) -> bool:
     """Whether the input of the output projection is what weights and values give."""
     if site.value is None:
         return False
@@ -205,7 +205,7 @@ def add_recurrent(
     """Adds the steps of recurrent decoders that attend, which are run again one by one.
 
     Args:
-        given: see `jumok.inspection.hooks.recurrent.recurrent_inputs`.
+        given: see `jumok.inspection.lens.recurrent_inputs`.
     """
     for stack, (tokens, memory) in given.items():
         decoder = model.get_submodule(stack)

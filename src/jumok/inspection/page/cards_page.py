@@ -3,15 +3,17 @@
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from jumok.inspection.heads.cards import FURTHEST
-from jumok.inspection.heads.grid_cards import AnyHeadCard
+from jumok.inspection.heads.cards import FURTHEST, AnyHeadCard
 from jumok.inspection.page.document import document
 
-Unit = Literal["sentences", "pictures"]
+ExampleUnit = Literal["sentences", "pictures"]
 
 
 def cards_page(
-    models: Mapping[str, Sequence[AnyHeadCard]], data: str, count: int, unit: Unit = "sentences"
+    models: Mapping[str, Sequence[AnyHeadCard]],
+    data: str,
+    count: int,
+    unit: ExampleUnit = "sentences",
 ) -> str:
     """The page of the cards.
 
@@ -24,7 +26,10 @@ def cards_page(
 
 
 def cards_payload(
-    models: Mapping[str, Sequence[AnyHeadCard]], data: str, count: int, unit: Unit = "sentences"
+    models: Mapping[str, Sequence[AnyHeadCard]],
+    data: str,
+    count: int,
+    unit: ExampleUnit = "sentences",
 ) -> dict[str, object]:
     """What the page reads, as plain JSON."""
     return {

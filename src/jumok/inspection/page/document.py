@@ -10,33 +10,39 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
+from jumok.decoding import DecodingOptions
 from jumok.inspection.findings import TraceFindings
 from jumok.inspection.page.arrays import (
     PART_BYTES,
     WHOLE_BYTES,
-    Form,
+    ArrayForm,
     PageArray,
     Parts,
+    as_bits,
     exact,
     inline,
     inlined,
-    permitted,
     rounded,
     shares,
     size_of,
+    weights_apart,
 )
-from jumok.inspection.page.origin import PageOrigin
-from jumok.inspection.page.packing import bare, compressed, packed_findings
-from jumok.inspection.page.recomputed_weights import weights_apart
+from jumok.inspection.page.packing import (
+    WalkFocus,
+    bare,
+    compressed,
+    opened_site,
+    packed_findings,
+    packed_walk,
+)
 from jumok.inspection.page.run_report import RunReport
 from jumok.inspection.page.source import source_folder
 from jumok.inspection.page.tours import Tour, built_in, unmet
-from jumok.inspection.page.walk import WalkFocus, opened_site, packed_walk
 from jumok.inspection.trace import ARRAYS, Array, Site, Trace, site_head
 from jumok.kinds import page_facts
 
@@ -46,7 +52,7 @@ shows a difference of; more are sent as bytes, 1/255 apart."""
 
 FEW_IN_VECTORS = 250_000
 """The most numbers of queries, keys and values that are sent as float32; of more, each has 16 bits
-(`jumok.inspection.page.arrays.rounded`)."""
+(`rounded`)."""
 
 VECTOR_NAMES = ("query", "key", "value")
 
@@ -54,6 +60,42 @@ IMPORT = re.compile(r"^import (?P<names>\{[^}]*\}) from \"(?P<path>[^\"]+)\";\n"
 EXPORT = re.compile(
     r"^export (?P<what>(?:async )?(?:function|class|const|let) (?P<name>\w+))", re.MULTILINE
 )
+
+
+@dataclass(frozen=True)
+class PageOrigin:
+    """What `jumok look` was given: from it the page makes the Python code that repeats it.
+
+    Attributes:
+        models: the folders of the model, or of an ensemble, as they were named.
+        given: the path of an image, or of a saved trace. None: a text, which the trace has.
+        options: how the model searched; None: as it does by default.
+        beside: the folder of the model on the other side; None: the same model, or no other side.
+    """
+
+    models: Sequence[str]
+    given: str | None = None
+    saved: bool = False
+    target: str | None = None
+    options: DecodingOptions | None = None
+    beside: str | None = None
+
+    def payload(self) -> dict[str, object]:
+        """The same as plain JSON, with the options as Python code."""
+        return {
+            "models": list(self.models),
+            "given": self.given,
+            "saved": self.saved,
+            "target": self.target,
+            "options": None if self.options is None else _options_code(self.options),
+            "beside": self.beside,
+        }
+
+
+def _options_code(options: DecodingOptions) -> str:
+    """The options as Python code, those that differ from the usual ones."""
+    differing = [f"{name}={value!r}" for name, value in options.differing.items()]
+    return f"jumok.DecodingOptions({', '.join(differing)})"
 
 
 def page(
@@ -193,7 +235,7 @@ def content(trace: Trace, walk: WalkFocus | None = None) -> dict[str, object]:
     The page shows one sentence, and the hypotheses of a search that are in its findings.
     """
     count = sum(site.weights.size for site in trace.sites)
-    form: Form = "f32" if count <= FEW else "u16" if count <= MANY else "u8"
+    form: ArrayForm = "f32" if count <= FEW else "u16" if count <= MANY else "u8"
     vectors = [getattr(site, name) for site in trace.sites for name in VECTOR_NAMES]
     few = sum(each.size for each in vectors if each is not None) <= FEW_IN_VECTORS
     sites = [site_head(site) | {"arrays": _arrays(site, form, few)} for site in trace.sites]
@@ -211,8 +253,7 @@ def _jumok_version() -> str:
     return version("jumok")
 
 
-def _arrays(site: Site, form: Form, few: bool) -> dict[str, object]:
-    """The arrays of a site."""
+def _arrays(site: Site, form: ArrayForm, few: bool) -> dict[str, object]:
     arrays = dict(_each_array(site, form, few))
     if form == "u16" and "query" in arrays and "key" in arrays:
         apart = weights_apart(site, arrays["query"], arrays["key"])
@@ -220,13 +261,13 @@ def _arrays(site: Site, form: Form, few: bool) -> dict[str, object]:
     return dict(arrays)
 
 
-def _each_array(site: Site, form: Form, few: bool) -> Iterator[tuple[str, PageArray]]:
+def _each_array(site: Site, form: ArrayForm, few: bool) -> Iterator[tuple[str, PageArray]]:
     for name in ARRAYS:
         array: Array | None = getattr(site, name)
         if array is None:
             continue
         if name == "allowed":
-            yield name, permitted(array)
+            yield name, as_bits(array)
         elif name == "weights":
             yield name, shares(array, form)
         elif (name == "norms" and form != "f32") or (name in VECTOR_NAMES and not few):

@@ -1,21 +1,30 @@
-"""Compression of a page's parts: bytes, the maps of a search tree, attributions."""
+"""The parts of a page made small: bytes, search trees, attributions, walks."""
 
 import base64
 import gzip
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from jumok.inspection.findings import Attributions, SearchTree, TraceFindings, findings_json
-from jumok.inspection.page.arrays import rounded, shares
-
-Unit = Literal["pieces", "words"]
+from jumok.inspection.explain import part_sites, usual_site
+from jumok.inspection.findings import (
+    Attributions,
+    SearchTree,
+    TraceFindings,
+    Unit,
+    findings_json,
+)
+from jumok.inspection.page.arrays import exact, rounded, shares
+from jumok.inspection.trace import Site, Trace
 
 NODE_DIGITS = 6
+
+WALK_BYTES = 96 << 10
+"""The most bytes of a walk's vectors in a page: 14 tokens in a decoder's layer of width 128."""
 
 COMMENT = re.compile(r"^[ \t]*(?:/\*\*.*?\*/|//[^\n]*)\n", re.DOTALL | re.MULTILINE)
 INDENT = re.compile(r"^[ \t]+", re.MULTILINE)
@@ -45,15 +54,14 @@ def bare(script: str) -> str:
 def packed_search(tree: SearchTree) -> dict[str, object]:
     """A search tree for the page.
 
-    Hypotheses share their beginnings, and a token's attention is that of its node, so every node
-    has one row of weights instead of every leaf a whole map. `rows` has the row of each node, -1
-    for none; a node is a list of its fields, in their order.
+    Hypotheses share their beginnings, so every node has one row of weights instead of every leaf a
+    whole map. `rows` has the row of each node, -1 for none; a node is a list of its fields.
     """
-    found: dict[int, npt.NDArray[np.float64]] = {}
+    rows: dict[int, npt.NDArray[np.float64]] = {}
     for leaf in tree.leaves:
         if leaf.weights is not None:
-            found |= dict(zip(_node_path(tree, leaf.node), leaf.weights, strict=False))
-    places = {node: row for row, node in enumerate(found)}
+            rows |= dict(zip(_node_path(tree, leaf.node), leaf.weights, strict=False))
+    places = {node: row for row, node in enumerate(rows)}
     packed = {
         "nodes": [
             [
@@ -69,9 +77,9 @@ def packed_search(tree: SearchTree) -> dict[str, object]:
         "leaves": [leaf.node for leaf in tree.leaves],
         "rows": [places.get(node, -1) for node in range(len(tree.nodes))],
     }
-    if not found:
+    if not rows:
         return packed
-    return packed | {"maps": shares(np.stack(list(found.values())), "u16")}
+    return packed | {"maps": shares(np.stack(list(rows.values())), "u16")}
 
 
 def packed_findings(findings: TraceFindings) -> dict[str, object]:
@@ -107,9 +115,72 @@ def _plain_attribution(attribution: Mapping[Unit, Attributions]) -> dict[str, An
 
 
 def _node_path(tree: SearchTree, node: int) -> list[int]:
-    """The nodes from the first token to this one."""
     path = []
     while node >= 0:
         path.append(node)
         node = tree.nodes[node].parent
     return path[::-1]
+
+
+class WalkFocus(NamedTuple):
+    """The query whose way is wanted first."""
+
+    site: str
+    query: int
+
+
+def packed_walk(trace: Trace, focus: WalkFocus | None = None) -> dict[str, object] | None:
+    """The walk of the queries that there is room for; the focus comes first, then its neighbours.
+
+    Without a focus it begins with the module that the page opens with. For each module the page
+    gets `queries`, the positions that are held, and `arrays` with a row for each of them.
+    """
+    walk = trace.walk
+    if walk is None:
+        return None
+    sites: dict[str, object] = {}
+    room = WALK_BYTES
+    for site, first in _in_order(trace, focus):
+        one = walk.sites.get(site.name)
+        if one is None or not one.arrays:
+            continue
+        row_bytes = sum(array.shape[1] for array in one.arrays.values()) * 4
+        near = sorted(range(site.weights.shape[1]), key=lambda query: abs(query - first))
+        fits = max(room // row_bytes, 0 if sites else 1)  # one at least, however wide the model is
+        held = sorted(near[:fits])
+        room -= len(held) * row_bytes
+        sites[site.name] = {
+            "norm": one.norm,
+            "post": one.post,
+            "biased": one.biased,
+            "processes": list(one.processes),
+            "cap": one.cap,
+            "scale": one.scale,
+            "queries": held,
+            "arrays": {name: exact(array[held]) for name, array in one.arrays.items()},
+        }
+    rows = walk.normalizers
+    normalizers = None if rows is None else [round(float(row), 6) for row in rows]
+    walks: dict[str, object] = {"sites": sites, "limit": WALK_BYTES}
+    return walks | {"normalizers": normalizers, "entries": walk.entries}
+
+
+def _in_order(trace: Trace, focus: WalkFocus | None) -> Iterator[tuple[Site, int]]:
+    """Every site with the query that its walk begins with."""
+    sites = list(trace.sites)
+    chosen = next((site for site in sites if focus and site.name == focus.site), None)
+    if chosen is None and sites:
+        chosen = opened_site(trace)
+    query = focus.query if focus is not None else 0
+    rest = [site for site in reversed(sites) if site is not chosen]
+    if chosen is not None:
+        yield chosen, query
+        rest.sort(key=lambda site: site.part != chosen.part)
+    for site in rest:
+        same = chosen is not None and site.queries == chosen.queries
+        yield site, query if same else 0
+
+
+def opened_site(trace: Trace) -> Site:
+    """The site that a page opens with."""
+    return usual_site(trace, part_sites(trace))

@@ -9,9 +9,6 @@ import numpy.typing as npt
 
 from jumok.errors import optional_import
 
-Box = tuple[float, float, float, float]
-"""left, top, right, bottom, in pixels of the image."""
-
 
 @dataclass(frozen=True)
 class TracePicture:
@@ -42,8 +39,8 @@ class TracePicture:
         """The bytes of the PNG file."""
         return base64.b64decode(self.url.partition(",")[2])
 
-    def box(self, grid: tuple[int, int], cell: int) -> Box:
-        """The cell's own pixels, which is less than all pixels that its vector depends on.
+    def box(self, grid: tuple[int, int], cell: int) -> tuple[float, float, float, float]:
+        """(left, top, right, bottom) of the cell's own pixels; its vector depends on more.
 
         Args:
             grid: rows and columns of the cells, which are numbered row by row.

@@ -55,12 +55,14 @@ class RunReport:
         return {
             "name": log.name,
             "steps": max(record["step"] for record in records),
-            "minutes": _significant(max(record["seconds"] for record in records) / 60),
+            "minutes": _report_number(max(record["seconds"] for record in records) / 60),
             "best": best[-1]["step"] if best else None,
             "parameters": self.parameters,
             "training": {name: averaged(log.steps, name) for name in ("loss", "learning_rate")},
             "validation": {name: thinned(log.validations, name) for name in ("loss", *names)},
-            "tested": [[score.name, _significant(score.value), score.on] for score in self.scores],
+            "tested": [
+                [score.name, _report_number(score.value), score.on] for score in self.scores
+            ],
             "examples": [
                 [_shortened(text) for text in (each.source, each.output, each.reference)]
                 for each in self.examples[:MOST_EXAMPLES]
@@ -78,7 +80,7 @@ def averaged(records: Sequence[LogRecord], name: str) -> list[Point]:
         stretch = points[start : start + wide]
         step, minutes, _ = stretch[-1]
         means.append(
-            (step, minutes, _significant(sum(value for *_, value in stretch) / len(stretch)))
+            (step, minutes, _report_number(sum(value for *_, value in stretch) / len(stretch)))
         )
     return means
 
@@ -98,10 +100,10 @@ def _finite_points(records: Sequence[LogRecord], name: str) -> Iterator[Point]:
     for record in records:
         value = number_in(record, name)
         if value is not None and isfinite(value) and isfinite(record["seconds"]):
-            yield record["step"], _significant(record["seconds"] / 60), _significant(value)
+            yield record["step"], _report_number(record["seconds"] / 60), _report_number(value)
 
 
-def _significant(number: float) -> float:
+def _report_number(number: float) -> float:
     """Rounded to the digits that a figure or a table shows."""
     return float(f"{number:.{REPORT_DIGITS}g}")
 

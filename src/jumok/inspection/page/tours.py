@@ -37,13 +37,13 @@ from jumok.inspection.trace import Trace
 from jumok.kinds import Writes, page_facts
 
 TOUR_LANGUAGES = ("en", "ko")
-READERS = frozenset({"lang", "text", "picture", "pin", "tour", "step", "game"})
+READER_NAMES = frozenset({"lang", "text", "picture", "pin", "tour", "step", "game"})
 """What belongs to the reader of the page, or to the tour itself, and to no link."""
 
 COPY = "copy what the page's address has after the #"
 TOUR_PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 Reads = Literal["text", "picture"]
-Needs = Mapping[str, object]
+TourNeeds = Mapping[str, object]
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Tour:
     name: str
     title: Mapping[str, str]
     text: Mapping[str, str]
-    needs: Needs
+    needs: TourNeeds
     steps: tuple[TourStep, ...]
 
     def payload(self) -> dict[str, object]:
@@ -203,7 +203,7 @@ class _TourReader:
             texts[language] = " ".join(text.split())
         return texts
 
-    def needs(self, values: object) -> Needs:
+    def needs(self, values: object) -> TourNeeds:
         table = self.keys(values, tuple(NEEDS), "[needs]")
         for name, value in table.items():
             expected, is_right = NEEDS[name]
@@ -232,9 +232,9 @@ class _TourReader:
                 got=link,
                 do=COPY,
             ) from error
-        known = sorted(frozenset(state_names()) - READERS)
+        known = sorted(frozenset(state_names()) - READER_NAMES)
         for name, value in pairs:
-            if name in READERS:
+            if name in READER_NAMES:
                 raise self.fault(
                     f"{name}= does not belong in a link of a tour: it is the reader's own.",
                     got=f"{name}={value}",
@@ -330,9 +330,9 @@ def unmet(tour: Tour, trace: Trace) -> str | None:
         if site.part == "decoder"
     )
     has: dict[str, Callable[[object], bool]] = {
-        "reads": lambda value: facts["reads"] in _list(value),
-        "writes": lambda value: facts["writes"] in _list(value),
-        "parts": lambda value: parts.issuperset(_list(value)),
+        "reads": lambda value: facts["reads"] in _as_list(value),
+        "writes": lambda value: facts["writes"] in _as_list(value),
+        "parts": lambda value: parts.issuperset(_as_list(value)),
         "heads": lambda value: (
             isinstance(value, int) and sum(len(site.weights) for site in sites) >= value
         ),
@@ -351,5 +351,5 @@ def unmet(tour: Tour, trace: Trace) -> str | None:
     return None
 
 
-def _list(value: object) -> list[object]:
+def _as_list(value: object) -> list[object]:
     return value if isinstance(value, list) else [value]

@@ -19,7 +19,7 @@ from jumok.kinds import KINDS
 
 if TYPE_CHECKING:
     from jumok.evaluation.alignment_settings import AlignedPair
-    from jumok.inspection.heads.grid_cards import AnyHeadCard
+    from jumok.inspection.heads.cards import AnyHeadCard
     from jumok.inspection.heads.pruning import PrunedPoint
     from jumok.systems.catalog import OpenedModel
     from jumok.systems.translation.translator import Translator

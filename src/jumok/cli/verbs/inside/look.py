@@ -107,7 +107,7 @@ def look(
     """
     from jumok.cli.way_in import report_of
     from jumok.inspection.page import document
-    from jumok.inspection.page.origin import PageOrigin
+    from jumok.inspection.page.document import PageOrigin
 
     save = shown.save
     _check_request(shown, figure, two=bool(second.against or second.model))

@@ -1,5 +1,6 @@
-"""Ever fewer heads: the least important go first."""
+"""Head cards: the nearest rule, the page, and pruning in the order of importance."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -8,8 +9,37 @@ import torch
 from jumok.attention.observe import sites
 from jumok.config import TransformerConfig
 from jumok.inspection.heads.pruning import pruning_curves, pruning_order
+from jumok.inspection.page.cards_page import cards_page, cards_payload
 from jumok.models.encoder_decoder import Transformer
 from tests.inspection.test_measures import QUIET
+
+
+def test_the_nearest_rule_is_named_with_its_measure_and_its_bound():
+    assert QUIET.role == "no clear role"
+    assert QUIET.nearest is None, "half way to none"
+    cross = replace(QUIET, part="cross", confidence=0.71)
+    assert cross.nearest == ("aligned", 0.71, 0.8)
+    assert cross.facts()["nearest"] == ["aligned", 0.71, 0.8]
+    assert replace(QUIET, most_previous=0.8).nearest == ("previous", 0.8, 0.9)
+    assert replace(QUIET, confidence_with_end=0.125).nearest == ("broad", 0.125, 0.1)
+    assert replace(QUIET, previous=0.6).nearest is None, "it has a role"
+    assert replace(QUIET, part="cross", most_previous=0.8).nearest == ("aligned", 0.5, 0.8)
+
+
+def test_page_has_every_measure_of_every_model():
+    late = replace(QUIET, entropy=0.5, most_next=0.9)
+    found = cards_payload({"early": [QUIET], "late": [late]}, "dev.en", 7)
+    assert (found["data"], found["count"], found["unit"]) == ("dev.en", 7, "sentences")
+    assert found["furthest"] == 8
+    early, after = (each["heads"][0] for each in found["models"])
+    assert (early["entropy"], early["role"]) == (1.0, "no clear role")
+    assert (after["entropy"], after["role"]) == (0.5, "next")
+    assert (after["layer"], after["head"]) == (1, 1), "people count from 1"
+    text = cards_page({"early": [QUIET], "late": [late]}, "dev.en", 7)
+    inside = text.split('id="data">')[1].split("</script>")[0]
+    assert json.loads(inside) == json.loads(json.dumps(found))
+    assert "default-src 'none'" in text
+    assert "connect-src" not in text
 
 
 @pytest.fixture(scope="module")
