@@ -87,8 +87,8 @@ def add_dialects(parser: "MarkdownIt") -> None:
     # Only definitions: a footnote's text stays in its place, and its mark is copied.
     parser.disable(["footnote_inline", "footnote_ref", "footnote_tail"])
     parser.inline.ruler.before("escape", COPIED, _inline)
-    ends = {"alt": ["paragraph", "reference", "blockquote", "list"]}
-    parser.block.ruler.before("fence", COPIED, _block, ends)
+    ended = ["paragraph", "reference", "blockquote", "list"]
+    parser.block.ruler.before("fence", COPIED, _block, {"alt": ended})
 
 
 def _inline(state: "StateInline", silent: bool) -> bool:

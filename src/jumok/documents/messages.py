@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from jumok.documents.document import Document, TextDocument
 from jumok.documents.markdown import read_markdown
@@ -17,32 +17,13 @@ from jumok.documents.segment import DocumentSegment, Translated
 from jumok.errors import DataError, Location, optional_import
 
 
-class CatalogUnit(Protocol):
-    """A key with its text."""
-
-    source: object
-    target: object
-
-
-class Store(Protocol):
-    """A catalog, as translate-toolkit reads it."""
-
-    units: Sequence[CatalogUnit]
-
-    def parse(self, content: bytes) -> None:
-        """Reads a file."""
-        ...
-
-    def __bytes__(self) -> bytes: ...
-
-
 @dataclass(frozen=True)
 class MessagesDocument:
-    """A catalog, and its texts."""
+    """A catalog and its units, as translate-toolkit reads them, with their messages."""
 
     content: bytes
-    store: Store
-    messages: Sequence[tuple[CatalogUnit, Message]]
+    store: Any
+    messages: Sequence[tuple[Any, Message]]
 
     @property
     def segments(self) -> Sequence[DocumentSegment]:
@@ -70,10 +51,8 @@ def read_messages(content: bytes, format: str) -> MessagesDocument:
     """
     with optional_import(f"reading .{format} files", extra="documents"):
         from translate.storage import base, properties
-    store: Store = {
-        "properties": properties.javautf8file,
-        "strings": properties.stringsutf8file,
-    }[format]()
+    kinds = {"properties": properties.javautf8file, "strings": properties.stringsutf8file}
+    store = kinds[format]()
     try:
         store.parse(content)
     except (base.ParseError, UnicodeDecodeError, ValueError) as error:
@@ -139,7 +118,8 @@ def read_yaml(content: bytes) -> TreeDocument:
         MissingExtraError: ruamel.yaml is not installed.
     """
     with optional_import("reading YAML files", extra="documents"):
-        from ruamel.yaml import YAML, YAMLError
+        from ruamel.yaml import YAML
+        from ruamel.yaml.error import YAMLError
     yaml = YAML()
     yaml.preserve_quotes, yaml.width = True, 10**9
     try:

@@ -70,7 +70,7 @@ def _with_accelerator(text: str, accelerator: str) -> str:
     """
     if not accelerator:
         return text
-    mark, key = accelerator
+    mark, key = accelerator[0], accelerator[1]
     letters = [match.start() for match in re.finditer("[A-Za-z0-9]", text)]
     others = sum(letter.isalpha() and not letter.isascii() for letter in text)
     if not letters or others > len(letters):

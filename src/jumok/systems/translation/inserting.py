@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from itertools import accumulate
 
 from jumok.alignment.words import Link
-from jumok.systems.translation.keeping import Kept, Span, found_in, missing_in
+from jumok.systems.translation.keeping import Kept, found_in, missing_in
+from jumok.systems.translation.sentences import Span
 
 
 def corrected(
