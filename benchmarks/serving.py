@@ -5,9 +5,8 @@
     python -m benchmarks.serving MODEL --only soak --seconds 3600 --rate 60
     python -m benchmarks.serving MODEL --only saturation [--sentences FILE]
 
-starts a server for each trial on one core of this machine, sends it requests from this process on
-the others, and prints a line for each figure. tests/serving/http/test_load.py runs the same trials
-for a second or two, and checks what has to hold on any machine; the times are printed here only.
+starts a server for each trial on one core of this machine, sends it requests from the others, and
+prints a line for each figure. tests/serving/http/test_load.py runs short forms of these trials.
 """
 
 import argparse
@@ -151,8 +150,7 @@ def overload(
 
 def own_answers(url: str, count: int, most: int, offline: Translator) -> Facts:
     """Requests of random lengths and beams; how many answers are those of the offline command."""
-    draw = random.Random(4)
-    texts = (sentence(draw, most) for _ in range(count))
+    texts = (sentence(draw, most) for draw in [random.Random(4)] for _ in range(count))
     return dict(tagged(texts, lambda work: loaded(url, work), offline, count))
 
 
@@ -163,7 +161,7 @@ def hung_up(url: str, count: int, longest: float, most: int = 30) -> Facts:
     before = counted(url)
     loaded(url, lambda target: hang_ups(target, given, longest, draw))
     until = time.monotonic() + 60
-    while time.monotonic() < until and any(counted(url)[name] for name in ("queue", "running")):
+    while time.monotonic() < until and counted(url)["queue"] + counted(url)["running"]:
         time.sleep(0.02)
     return {name: number - before[name] for name, number in counted(url).items()}
 

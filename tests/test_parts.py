@@ -18,7 +18,7 @@ from jumok.layers.interfaces import FeedForward, Norm
 from jumok.models.causal import CausalLanguageModel
 from jumok.models.encoder_decoder import Transformer
 from jumok.planning.activations import kept_numbers
-from jumok.planning.products import Lengths
+from jumok.planning.products import TextLengths
 from jumok.positions.interfaces import PositionSizes
 from jumok.specs import ScoreSpec
 from tests.planning.models import recipe
@@ -201,7 +201,7 @@ def test_a_plan_counts_a_hidden_vector_for_each_pair_where_the_score_has_one():
     def kept(score: str) -> float:
         sizes = {"dim": 16, "heads": 2, "layers": 1}
         config = recipe({"kind": "masked-lm", "score": score} | sizes)
-        return kept_numbers(config, Lengths(7, 7), fused=False)
+        return kept_numbers(config, TextLengths(7, 7), fused=False)
 
     for hidden in (False, True):
         parts.register("score", f"distance {hidden}", Distance, ScoreSpec(hidden=hidden))

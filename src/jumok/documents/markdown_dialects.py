@@ -1,4 +1,4 @@
-"""What dialects add to CommonMark: copied, and never taken for prose.
+"""What dialects add to CommonMark: it is copied, and no prose.
 
 Math, footnotes, task lists, directives, admonitions, shortcodes and tags of site generators,
 attributes, citations, wiki links, definition lists. Patterns are linear: none can start a second

@@ -40,6 +40,7 @@ class Message:
 
     @classmethod
     def of(cls, text: str) -> "Message":
+        """The message in this text; the key of a menu's entry is taken out."""
         marks = list(ACCELERATOR.finditer(text))
         accelerator = marks[0][0] if len(marks) == 1 else ""
         if accelerator:

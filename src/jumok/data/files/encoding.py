@@ -3,7 +3,7 @@
 from charset_normalizer import from_bytes
 
 SAMPLE = 1 << 16
-"""The number of bytes that are looked at."""
+"""The number of bytes that are examined."""
 
 _FAMILIES = (("utf_", "UTF-"), ("iso8859_", "ISO-8859-"), ("koi8_", "KOI8-"), ("mac_", "MAC"))
 _NAMES = {"euc_jis_2004": "EUC-JP", "shift_jis_2004": "SHIFT_JIS", "big5hkscs": "BIG5-HKSCS"}
@@ -13,7 +13,7 @@ def character_set(content: bytes) -> str | None:
     """The name of the character set as iconv knows it; None: not known, or mostly UTF-8.
 
     Args:
-        content: whole lines. Those in ASCII say nothing.
+        content: whole lines. Those in ASCII are in every character set.
     """
     lines = [line for line in content[:SAMPLE].split(b"\n") if not line.isascii()]
     if 2 * sum(map(_is_utf8, lines)) > len(lines):

@@ -204,8 +204,10 @@ class Messages:
     def texts(self) -> list[str]:
         return [text for line in range(len(self.lines)) for text in self._texts(line)]
 
-    def prefixes(self, prefixes: Sequence[str]) -> list[str]:
+    def prefixes(self, prefixes: Sequence[str] | None) -> Sequence[str] | None:
         """The forced beginning of each text: that of a message is its first text's."""
+        if prefixes is None or len(prefixes) != len(self.lines):
+            return prefixes
         return [
             prefix if number == 0 else ""
             for line, prefix in enumerate(prefixes)

@@ -191,10 +191,9 @@ class Translator(TranslationModels, FileTranslator):
             prefixes: the forced beginning of each translation; "" forces nothing.
             split: where lines are cut: "auto" as the models were trained,
                 "sentences" after each, "length" only where a line is too long, "none" never.
-            keep: what of a source its translation must contain
-                (`jumok.systems.translation.keeping`): True is markup, placeholders, addresses and
-                numbers, False nothing; strings that match given regular expressions are kept as
-                well.
+            keep: what of a source its translation must contain: True is markup, placeholders,
+                addresses and numbers (`jumok.systems.translation.keeping`), False nothing; strings
+                that match given regular expressions are kept as well.
             glossary: terms with their translations, or a file of them with a tab between.
 
         Raises:
@@ -204,30 +203,17 @@ class Translator(TranslationModels, FileTranslator):
                 is longer than the positions allow.
             ModelError: a prefix or a term cannot be forced; a coverage penalty, but no attention.
         """
-        texts = texts_in(texts)
+        messages = Messages.of(texts_in(texts))
+        texts = messages.texts
         options = self._settled(options, beam, nbest)
-        messages = Messages.of(texts)
-        if messages.messages:
-            translations = self.translate(
-                messages.texts,
-                options,
-                alignments=alignments,
-                prefixes=None if prefixes is None else messages.prefixes(prefixes),
-                batch_size=batch_size,
-                split=split,
-                keep=keep,
-                glossary=glossary,
-            )
-            return messages.joined(translations)
-        kept, terms = as_keep(keep), as_glossary(glossary)
-        recorded = has_listeners(self, FOUND)
+        recorded = has_listeners(self, FOUND)  # of what the models write without constraints
+        kept, terms = None if recorded else as_keep(keep), as_glossary(glossary)
         if terms is not None:
             _check_glossary(options, recorded)
-        if recorded:  # of what the models write without constraints
-            kept = None
         bare = Bare(texts, kept) if kept is not None and kept.usual else None
         lines = texts if bare is None else bare.texts
         parts = self.segments(lines, split)
+        prefixes = messages.prefixes(prefixes)
         forced = forced_beginnings(parts, len(texts), prefixes, self.tokenizer)
         aligned = alignments or (bare is not None and bare.any)
         writer = PartWriter(
@@ -238,7 +224,7 @@ class Translator(TranslationModels, FileTranslator):
         translated = self._written(parts, writer, options, forced, batch_size)
         nbest = None if options.sample else options.nbest
         joined = join(len(texts), parts, translated, "" if self.spaceless else " ", nbest)
-        return joined if bare is None else bare.dressed(joined, alignments)
+        return messages.joined(joined if bare is None else bare.dressed(joined, alignments))
 
     def _written(
         self,

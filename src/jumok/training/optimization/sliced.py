@@ -13,7 +13,7 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextvars import copy_context
 from functools import partial
 from itertools import accumulate, groupby
-from typing import Any
+from typing import ParamSpec, TypeVar
 
 import torch
 from torch import nn
@@ -34,6 +34,9 @@ from jumok.training.optimization.slices import (
 from jumok.training.optimization.weights import Assignment, Compute, ModelReplica, TrainingSetup
 from jumok.training.ranks import Ranks, tree_sum
 from jumok.training.task import Objective
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
 
 
 class Sliced:
@@ -271,9 +274,11 @@ class Exchange:
 class CallingThread(Executor):
     """An executor that computes at once, in the thread that asks."""
 
-    def submit(self, work: Callable[..., Any], /, *args: Any, **named: Any) -> Future[Any]:
+    def submit(
+        self, work: Callable[Arguments, Result], /, *args: Arguments.args, **named: Arguments.kwargs
+    ) -> Future[Result]:
         """The result, or the error."""
-        future: Future[Any] = Future()
+        future: Future[Result] = Future()
         try:
             future.set_result(work(*args, **named))
         except Exception as error:
