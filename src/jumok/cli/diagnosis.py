@@ -216,7 +216,7 @@ def _machine_checks() -> Iterator[Check]:
 def _memory_check() -> Check:
     """The free memory, within the limit of a container, of that of the machine."""
     try:
-        from jumok.bundle.free_memory import free_memory
+        from jumok.bundle.checks import free_memory
         from jumok.models.size import memory
     except ImportError:  # of a package that is missing
         return Check("memory", "ok", "unknown")

@@ -97,7 +97,7 @@ def _accepted(
     """What the model loses; ConfigError if that is too much, without --force."""
     from jumok.bundle.card import MeasuredQuality
     from jumok.bundle.fingerprint import Origin
-    from jumok.evaluation.quality import faults_of
+    from jumok.evaluation.agreement import faults_of
 
     made_from = f"{bundle.card.name} {Origin(bundle).fingerprint}"
     if compared is None:
