@@ -5,15 +5,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from jumok.data.tokenizer import Tokenizer
 from jumok.inspection.trace import Trace
 from jumok.tracing.catalog import load_family
 from jumok.tracing.comparison import Comparison
 from jumok.tracing.request import Analyses
 from tests.browser.conftest import open_controls, open_view, views_of
-from tests.conftest import TINY_TEXT
 from tests.inspection.traces import HOSTILE, found, read_findings, trace
-from tests.systems.test_recurrent import bundle
+from tests.systems.untrained import write_rnn
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
 
@@ -91,9 +89,8 @@ def test_what_was_read_how_is_said(opened, read, words):
 @pytest.fixture(scope="module")
 def of_an_rnn(tmp_path_factory) -> Trace:
     """Of two sentences; a bidirectional encoder of two layers, a decoder of two."""
-    tokenizer = Tokenizer.train(TINY_TEXT, "bpe", 350)
     folder = tmp_path_factory.mktemp("rnn") / "model"
-    bundle(folder, tokenizer, encoder_layers=2, decoder_layers=2)
+    write_rnn(folder, encoder_layers=2, decoder_layers=2)
     family = load_family(folder, device="cpu")
     only = Analyses(ablation=False, attribution=False, search_tree=False)
     trace, _ = Comparison(family.trace).look(

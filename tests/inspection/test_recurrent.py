@@ -19,7 +19,7 @@ from jumok.tracing.comparison import context_similarity
 from jumok.tracing.request import NOTHING, Analyses
 from tests.conftest import TINY_TEXT
 from tests.systems.pictures import write_captioner, write_pictures
-from tests.systems.test_recurrent import bundle
+from tests.systems.untrained import write_rnn
 
 ONLY_LAYERS = Analyses(ablation=False, attribution=False, search_tree=False)
 SOURCE, TARGET = "the cat sat", "개가 짖었다"
@@ -41,7 +41,7 @@ def tokenizer() -> Tokenizer:
 
 @pytest.fixture(scope="module")
 def deep(tmp_path_factory, tokenizer) -> Path:
-    return bundle(tmp_path_factory.mktemp("bundles") / "deep", tokenizer, **DEEP)
+    return write_rnn(tmp_path_factory.mktemp("bundles") / "deep", dim=14, embedding=13, **DEEP)
 
 
 @pytest.fixture(scope="module")
@@ -169,7 +169,7 @@ def test_every_layer_is_read_out_in_the_place_of_the_top(trace, deep, family):
 @pytest.mark.parametrize("kind", KINDS)
 def test_at_the_top_layer_the_prediction_is_the_models_own(kind, tmp_path, tokenizer):
     """Whatever order it looks in; also of a model that is changed."""
-    family = load_family(bundle(tmp_path / "model", tokenizer, **KINDS[kind]), device="cpu")
+    family = load_family(write_rnn(tmp_path / "model", dim=14, **KINDS[kind]), device="cpu")
     for change in (Change(), Change(off={"decoder.attention": [0]}), Change(blank=(1,))):
         trace = family.trace(SOURCE, TARGET, change=change, extras=ONLY_LAYERS)
         stacks = trace.findings.layers.stacks

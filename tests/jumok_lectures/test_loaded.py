@@ -5,12 +5,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from jumok.data.tokenizer import Tokenizer
 from jumok.errors import ConfigError, DataError
 from jumok.tracing.catalog import load_family
 from jumok_lectures.loaded import by_words, looks_of
-from tests.conftest import TINY_TEXT
-from tests.systems.test_recurrent import bundle
+from tests.systems.untrained import write_rnn
 
 SENTENCE = "the cats sat"
 
@@ -43,6 +41,6 @@ def test_a_bundles_encoder_is_read_as_its_trace_has_it(tiny_bundle: Path) -> Non
 
 
 def test_a_model_without_such_an_encoder_is_refused(tmp_path: Path) -> None:
-    looks = looks_of(bundle(tmp_path / "rnn", Tokenizer.train(TINY_TEXT, "bpe", 350)))
+    looks = looks_of(write_rnn(tmp_path / "rnn"))
     with pytest.raises(ConfigError, match="no encoder with self-attention"):
         looks(SENTENCE, 1)

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import jumok
-from jumok.alignment.extract import cross_attention
+from jumok.alignment.extract import attention_at_setting
 from jumok.alignment.setting import AlignmentSetting
 from jumok.attention.observe import sites
 from jumok.config import TransformerConfig
@@ -122,7 +122,7 @@ def test_a_recorded_search_has_its_alignments_by_the_setting(tiny_bundle, settin
     memory = model.encode(torch.tensor([[*system.tokenizer.encode("the cat sat"), END]]))
     for leaf in search.leaves[:3]:
         pieces = [node.token for node in paths[leaf.node] if node.token != END]
-        rows = cross_attention(model, memory, torch.tensor([[START, *pieces]]), setting)[0]
+        rows = attention_at_setting(model, memory, torch.tensor([[START, *pieces]]), setting)[0]
         np.testing.assert_allclose(leaf.weights, rows, atol=1e-4)
     assert "tab" in page(recording.trace)
 
