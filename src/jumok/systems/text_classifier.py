@@ -87,7 +87,7 @@ class TextClassification(System):
             raise DataError(
                 f"text {number} is not valid UTF-8.",
                 got=ascii(text),
-                do="convert it, for example: iconv -f LATIN1 -t UTF-8",
+                do="decode it in the character set that it is in",
             ) from None
 
     def read_texts(self, texts: Sequence[str], batch_size: int) -> None:

@@ -10,6 +10,7 @@ from typing import BinaryIO, TextIO
 import typer
 
 from jumok.data.files.atomic import atomic_file
+from jumok.data.files.encoding import conversion
 from jumok.data.files.formats import check_text
 from jumok.data.files.reading import first_bytes, open_bytes
 from jumok.errors import ConfigError, DataError, Location
@@ -62,7 +63,7 @@ def decoded(lines: Iterable[bytes], name: Path) -> Iterator[str]:
             raise DataError(
                 "the text is not valid UTF-8.",
                 got=f"byte {line[error.start]:#04x}",
-                do="convert it, for example: iconv -f LATIN1 -t UTF-8",
+                do=conversion(line),
                 place=Location(name, number, offset + error.start),
             ) from None
         text = text.removesuffix("\n").removesuffix("\r")

@@ -8,6 +8,7 @@ import typer
 from jumok.cli.options import LARGEST_COUNT, EngineMachine, OneModel, Output, Without, typer_option
 from jumok.cli.output.cells import JSON, form_of
 from jumok.cli.output.streams import input_lines, open_output
+from jumok.data.files.encoding import conversion
 from jumok.decoding.options import FOR_CONTINUATION, NOT_FOR_CONTINUATION, DecodingOptions
 from jumok.errors import ConfigError
 from jumok.options import options_of
@@ -95,7 +96,7 @@ def _read_prompt(given: str) -> str:
         raise ConfigError(
             "the prompt is not valid UTF-8.",
             got=ascii(given),
-            do="convert it, for example: iconv -f LATIN1 -t UTF-8",
+            do=conversion(given.encode("utf-8", "surrogateescape")),
         ) from None
     return given
 

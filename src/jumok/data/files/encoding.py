@@ -1,39 +1,53 @@
 """The character set of bytes that are not UTF-8, for the advice of an error."""
 
-from charset_normalizer import from_bytes
-
 SAMPLE = 1 << 16
 """The number of bytes that are examined."""
 
+ENOUGH = 200
+"""Of fewer bytes several character sets are named."""
+
+COMMONEST = "cp1252"
 _FAMILIES = (("utf_", "UTF-"), ("iso8859_", "ISO-8859-"), ("koi8_", "KOI8-"), ("mac_", "MAC"))
 _NAMES = {"euc_jis_2004": "EUC-JP", "shift_jis_2004": "SHIFT_JIS", "big5hkscs": "BIG5-HKSCS"}
 
 
-def character_set(content: bytes) -> str | None:
-    """The name of the character set as iconv knows it; None: not known, or mostly UTF-8.
+def character_sets(content: bytes) -> list[str]:
+    """The names of the character set as iconv knows them, the most probable first.
+
+    Empty: it is not known, or the text is mostly UTF-8. Several: the text is short.
 
     Args:
         content: whole lines. Those in ASCII are in every character set.
     """
     lines = [line for line in content[:SAMPLE].split(b"\n") if not line.isascii()]
     if 2 * sum(map(_is_utf8, lines)) > len(lines):
-        return None
-    best = from_bytes(b"\n".join(lines)).best()
-    if best is None or best.encoding == "utf_8":
-        return None
-    name = best.encoding
-    for begin, family in _FAMILIES:
-        if name.startswith(begin):
-            return family + name.removeprefix(begin).replace("_", "").upper()
-    return _NAMES.get(name, name.upper().replace("_", "-"))
+        return []
+    from charset_normalizer import from_bytes
+
+    sample = b"\n".join(lines)
+    matches = from_bytes(sample)
+    names = [_iconv_name(match.encoding) for match in matches]
+    if any(COMMONEST in match.could_be_from_charset for match in matches):
+        names.insert(0, _iconv_name(COMMONEST))  # its neighbours differ by a few letters
+    names = [name for name in dict.fromkeys(names) if name != "UTF-8"]
+    return names[: 1 if len(sample) >= ENOUGH else 3]
 
 
 def conversion(content: bytes) -> str:
     """What to do with lines that are not UTF-8."""
-    name = character_set(content)
-    if name is None:
+    names = character_sets(content)
+    if not names:
         return "convert it to UTF-8, or correct this line"
-    return f"it seems to be {name}; convert it: iconv -f {name} -t UTF-8 FILE > NEW"
+    return (
+        f"it seems to be {' or '.join(names)}; convert it: iconv -f {names[0]} -t UTF-8 FILE > NEW"
+    )
+
+
+def _iconv_name(codec: str) -> str:
+    for begin, family in _FAMILIES:
+        if codec.startswith(begin):
+            return family + codec.removeprefix(begin).replace("_", "").upper()
+    return _NAMES.get(codec, codec.upper().replace("_", "-"))
 
 
 def _is_utf8(line: bytes) -> bool:

@@ -14,6 +14,7 @@ from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
+from jumok.data.files.encoding import conversion
 from jumok.data.files.formats import HEAD, check_text
 from jumok.data.report import CorpusReport
 from jumok.errors import DataError, Location, optional_import
@@ -202,8 +203,8 @@ def _decode(block: bytes, path: Path, number: int, offset: int) -> str:
         raise DataError(
             "the text is not valid UTF-8.",
             got=f"byte {block[error.start]:#04x}",
-            do="convert the file, for example: iconv -f LATIN1 -t UTF-8; or leave such lines "
-            "out: data.skip_damaged in a recipe, --skip-damaged of train",
+            do=f"{conversion(block)}; or leave such lines out: data.skip_damaged in a recipe, "
+            "--skip-damaged of train",
             place=Location(path, line, offset + error.start),
         ) from None
     if "\0" in text:

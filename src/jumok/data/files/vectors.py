@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jumok.data.files.damage import ANYTHING
+from jumok.data.files.encoding import conversion
 from jumok.data.files.reading import BLOCK, open_bytes
 from jumok.errors import DataError, Location, optional_import
 
@@ -212,8 +213,7 @@ def _check_word(word: bytes, path: Path, line: int | None, where: str = "") -> N
         raise DataError(
             "a word is not valid UTF-8.",
             got=f"byte {word[error.start]:#04x}{f' in {where}' if where else ''}",
-            do="convert the file, for example: iconv -f LATIN1 -t UTF-8; in a binary file the "
-            "header's width may be wrong",
+            do=f"{conversion(word)}; in a binary file the header's width may be wrong",
             place=Location(path, line),
         ) from None
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from jumok.data.files.encoding import conversion
 from jumok.data.tokenizer import normalize
 from jumok.errors import DataError, Location
 
@@ -72,7 +73,9 @@ class Glossary:
             ) from None
         except UnicodeDecodeError as error:
             raise DataError(
-                "the glossary is not valid UTF-8.", place=Location(file, byte=error.start)
+                "the glossary is not valid UTF-8.",
+                do=conversion(error.object),
+                place=Location(file, byte=error.start),
             ) from None
         pairs = []
         for number, line in enumerate(lines, start=1):
