@@ -70,7 +70,7 @@ function frame() {
 }
 
 function programs() {
-  const address = location.origin;
+  const address = new URL(".", location.href).href.replace(/\/$/, ""); // a proxy may serve the page under a path
   return element("details", {}, element("summary", {}, words().api),
     element("pre", {}, `curl ${address}/translate -d q="..." -d source=${model()?.source || "en"} -d target=${model()?.target || "ko"}\ncurl ${address}/v1/models\n${address}/openapi.json`));
 }
@@ -107,7 +107,7 @@ async function ask(body, signal) {
   const headers = { "Content-Type": "application/json" };
   if (state.key) headers.Authorization = `Bearer ${state.key}`;
   try {
-    const reply = await fetch("/v1/translate", { method: "POST", headers, signal, body: JSON.stringify({ model: state.model, ...body }) });
+    const reply = await fetch("v1/translate", { method: "POST", headers, signal, body: JSON.stringify({ model: state.model, ...body }) });
     if (reply.ok) return await reply.json();
     if (BUSY.has(reply.status)) {
       const seconds = Number(reply.headers.get("Retry-After")) || 1;

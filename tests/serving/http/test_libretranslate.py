@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -107,6 +108,37 @@ def test_detection_goes_by_the_script_and_by_the_languages_that_are_served(clien
     assert half == [{"confidence": 50.0, "language": "en"}]
     nothing = [{"confidence": 0.0, "language": "en"}]
     assert client.post("/detect", data={"q": "12"}).json() == nothing
+
+
+def test_what_is_in_the_target_language_already_is_answered_as_it_is(client, translator):
+    texts = ["고양이는 개를 봤어요.", "the cat sat"]
+    answer = client.post("/translate", json={"q": texts, "source": "auto", "target": "ko"}).json()
+    (best,) = translator.translate(texts[1:])
+    assert answer["translatedText"] == [texts[0], best.text]
+    assert [each["language"] for each in answer["detectedLanguage"]] == ["ko", "en"]
+    alone = {"q": texts[0], "source": "auto", "target": "ko", "alternatives": 1}
+    answer = client.post("/translate", json=alone).json()
+    assert answer["translatedText"] == texts[0]
+    assert answer["detectedLanguage"] == {"confidence": 100.0, "language": "ko"}
+
+
+@pytest.mark.parametrize("files", [None, {"x": ("x", b"")}])
+def test_a_repeated_q_is_an_array_and_another_repeated_field_is_refused(client, translator, files):
+    form = {"q": ["the cat sat", "the dog"], "source": "en", "target": "ko"}
+    answer = client.post("/translate", data=form, files=files).json()
+    assert answer["translatedText"] == [one.text for one in translator.translate(form["q"])]
+    answer = client.post("/translate", data=form | {"target": ["ko", "en"]}, files=files)
+    assert answer.status_code == 400
+    assert "target is given more than once" in answer.text
+
+
+def test_addresses_begin_with_the_path_of_a_proxy(client):
+    form = {"source": "en", "target": "ko"}
+    files = {"file": ("a.txt", b"the cat sat")}
+    for prefix, path in (("/mt", "/mt/"), ("/a/b", "/a/b/"), ("//evil.org", "/"), ("x", "/")):
+        headers = {"X-Forwarded-Prefix": prefix}
+        answer = client.post("/translate_file", data=form, files=files, headers=headers).json()
+        assert urlsplit(answer["translatedFileUrl"]).path.startswith(f"{path}download_file/")
 
 
 def test_front_ends_are_given_their_settings(client):

@@ -42,6 +42,13 @@ class Access:
         panel=ACCESS,
         metavar="ORIGIN",
     )
+    root_path: str = option(
+        "",
+        "Path under which a proxy serves the server, which it removes: /mt. A proxy may also send "
+        "it as X-Forwarded-Prefix.",
+        panel=ACCESS,
+        metavar="PATH",
+    )
     log_texts: bool = option(False, "Write the texts of requests to the log.", panel=ACCESS)
 
 
@@ -161,7 +168,7 @@ def serve(
 
 
 def _serve_settings(access: Access, limits: ServeLimits, grace: float) -> ServeSettings:
-    from jumok.serving.http.access import check_address, own_names, read_key_file
+    from jumok.serving.http.access import PREFIX, check_address, own_names, read_key_file
 
     keys = () if access.key_file is None else read_key_file(access.key_file)
     check_address(access.host, keys, access.open_)
@@ -170,5 +177,11 @@ def _serve_settings(access: Access, limits: ServeLimits, grace: float) -> ServeS
             "--queue-tokens is less than --max-tokens: such a request would never be accepted.",
             got=f"--queue-tokens {limits.queue_tokens} --max-tokens {limits.tokens}",
         )
-    names = own_names(access.host, access.allow_host or ())
-    return ServeSettings(limits, keys, tuple(access.cors or ()), names, grace, access.log_texts)
+    if access.root_path and not PREFIX.fullmatch(access.root_path):
+        raise ConfigError(
+            "--root-path is no path.", expected="such as /mt or /a/b", got=access.root_path
+        )
+    return ServeSettings(
+        limits, keys, tuple(access.cors or ()), own_names(access.host, access.allow_host or ()),
+        grace, access.log_texts, access.root_path,
+    )  # fmt: skip

@@ -17,6 +17,9 @@ from jumok.serving.http.refusals import RequestRefused
 
 LONGEST_KEY = 4096
 
+PREFIX = re.compile(r"(?:/[\w.~-]{1,64}){1,8}", re.ASCII)
+"""The path under which a proxy serves the server."""
+
 MOST_CLIENTS = 10_000
 """Clients whose numbers are kept; beyond them those that are furthest on schedule are forgotten."""
 

@@ -17,7 +17,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from jumok.serving.clients import ClientDisconnected
-from jumok.serving.http.access import Allowance, check_host, check_key, check_origin
+from jumok.serving.http.access import PREFIX, Allowance, check_host, check_key, check_origin
 from jumok.serving.http.models import Service
 from jumok.serving.http.monitoring import fault_of, log
 from jumok.serving.http.refusals import RequestRefused, invalid, refusal_of, response_to
@@ -66,6 +66,16 @@ class RequestContext(Request):
         """The key in the header Authorization."""
         kind, _, key = self.headers.get("authorization", "").partition(" ")
         return key.strip() or None if kind.lower() == "bearer" else None
+
+    @property
+    def public_url(self) -> str:
+        """The address of the server as its client knows it, with a / at the end.
+
+        Behind a proxy it begins with what X-Forwarded-Prefix says, or with the server's own path.
+        """
+        given = self.headers.get("x-forwarded-prefix", "")
+        prefix = given if PREFIX.fullmatch(given) else self.service.settings.root_path
+        return f"{str(self.base_url).rstrip('/')}{prefix}/"
 
     def authorize(self, key: str | None, missing: int) -> None:
         """Checks the client's key, and counts the request where their rate is limited.

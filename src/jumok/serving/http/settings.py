@@ -94,6 +94,7 @@ class ServeSettings:
         hosts: the names by which requests may call the server; None: any.
         grace: seconds after SIGTERM in which requests are still accepted.
         log_texts: whether the log has the texts of requests.
+        root_path: the path under which a proxy serves the server: "/mt"; "": at the root.
     """
 
     limits: ServeLimits = field(default_factory=ServeLimits)
@@ -102,3 +103,4 @@ class ServeSettings:
     hosts: frozenset[str] | None = None
     grace: float = 10.0
     log_texts: bool = False
+    root_path: str = ""

@@ -1,13 +1,16 @@
 """Request parsing for LibreTranslate: JSON, forms, files and query parameters."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from email.parser import BytesParser
 from urllib.parse import parse_qsl
 
 from jumok.serving.http.refusals import RequestRefused, invalid
 from jumok.serving.http.requests import RequestContext
+
+REPEATED = "q"
+"""The field that a form may have several times."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +28,7 @@ def fields_of(context: RequestContext) -> dict[str, object]:
         RequestRefused: it is none of these, or the key is wrong.
     """
     kind, body = context.headers.get("content-type", ""), context.content
-    fields: dict[str, object] = dict(context.query_params)
+    fields: dict[str, object] = _gathered(context.query_params.multi_items())
     kind_only = kind.partition(";")[0].strip().lower()
     if kind_only == "application/json":
         fields |= _json(body)
@@ -52,17 +55,35 @@ def _json(body: bytes) -> Mapping[str, object]:
     return value
 
 
-def _urlencoded(body: bytes) -> Mapping[str, str]:
+def _gathered(pairs: Iterable[tuple[str, str | SentFile]]) -> dict[str, object]:
+    """The fields of a form; a repeated q is an array of texts.
+
+    Raises:
+        RequestRefused: another field is repeated, of which only one value could be read.
+    """
+    fields: dict[str, object] = {}
+    for name, value in pairs:
+        if name not in fields:
+            fields[name] = value
+        elif name == REPEATED:
+            before = fields[name]
+            fields[name] = [*before, value] if isinstance(before, list) else [before, value]
+        else:
+            raise invalid(f"Invalid request: {name[:40]} is given more than once", name[:40])
+    return fields
+
+
+def _urlencoded(body: bytes) -> Mapping[str, object]:
     try:
         pairs = parse_qsl(body.decode(), keep_blank_values=True, errors="strict")
     except ValueError:
         raise invalid("Invalid request: the form is not UTF-8.") from None
-    return {name: unified(value) for name, value in pairs}
+    return _gathered((name, unified(value)) for name, value in pairs)
 
 
-def _multipart(kind: str, body: bytes) -> Mapping[str, str | SentFile]:
+def _multipart(kind: str, body: bytes) -> Mapping[str, object]:
     message = BytesParser().parsebytes(b"Content-Type: " + kind.encode() + b"\r\n\r\n" + body)
-    fields: dict[str, str | SentFile] = {}
+    fields: list[tuple[str, str | SentFile]] = []
     for part in message.walk():
         content = part.get_payload(decode=True)
         try:
@@ -71,13 +92,13 @@ def _multipart(kind: str, body: bytes) -> Mapping[str, str | SentFile]:
             raise invalid("Invalid request: the head of a part of the form is wrong.") from None
         if isinstance(name, str) and isinstance(content, bytes):
             if file is not None:
-                fields[name] = SentFile(file, content)
+                fields.append((name, SentFile(file, content)))
                 continue
             try:
-                fields[name] = unified(content.decode())
+                fields.append((name, unified(content.decode())))
             except UnicodeDecodeError:
                 raise invalid("Invalid request: the form is not UTF-8.") from None
-    return fields
+    return _gathered(fields)
 
 
 def unified(text: str) -> str:

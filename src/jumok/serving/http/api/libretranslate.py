@@ -66,26 +66,33 @@ async def translate(context: RequestContext) -> JSONResponse:
     form = fields.get("format") or "text"
     if form not in ("text", "html"):
         raise invalid(f"{str(form)[:20]} format is not supported: expected text or html", "format")
-    detected: dict[str, object] | None = None
+    detected: list[dict[str, object]] | None = None
+    foreign = list(range(len(texts)))
     if source == "auto":
-        detected = _detected(service, texts)[0]
-        source = str(detected["language"])
+        # A text that is in the target language already is answered as it is.
+        detected = [_detected(service, [text], target)[0] for text in texts]
+        foreign = [row for row in foreign if detected[row]["language"] != target]
+        rest = [texts[row] for row in foreign]
+        source = str(_detected(service, rest, "")[0]["language"]) if rest else target
+    asked = [texts[row] for row in foreign]
     if form == "html":
-        engine_answers = await _html_texts(context, service, texts, (source, target), options)
+        engine_answers = await _html_texts(context, service, asked, (source, target), options)
         alternatives = 0
         others: list[list[str]] = []
     else:
         engine_answers, others = await _plain_texts(
-            context, service, texts, (source, target), options
+            context, service, asked, (source, target), options
         )
+    answers, alternatives_of = list(texts), [list[str]() for _ in texts]
+    for place, row in enumerate(foreign):
+        answers[row] = engine_answers.answers[place]
+        alternatives_of[row] = others[place] if others else []
     many = isinstance(q, list)
-    body: dict[str, object] = {
-        "translatedText": engine_answers.answers if many else engine_answers.answers[0]
-    }
+    body: dict[str, object] = {"translatedText": answers if many else answers[0]}
     if detected is not None:
-        body["detectedLanguage"] = [detected] * len(texts) if many else detected
+        body["detectedLanguage"] = detected if many else detected[0]
     if alternatives:
-        body["alternatives"] = others if many else others[0]
+        body["alternatives"] = alternatives_of if many else alternatives_of[0]
     return JSONResponse(body, headers={"Server-Timing": engine_answers.timing})
 
 
@@ -210,9 +217,10 @@ async def _html_texts(
     return replace(engine_answers, answers=whole)
 
 
-def _detected(service: Service, texts: Sequence[str]) -> list[dict[str, object]]:
-    """At most three."""
-    known = list(dict.fromkeys(model.languages[0] for model in service.translators()))
+def _detected(service: Service, texts: Sequence[str], target: str = "") -> list[dict[str, object]]:
+    """At most three of the source languages of the models, and this target language."""
+    sources = (model.languages[0] for model in service.translators())
+    known = list(dict.fromkeys([*sources, *([target] if target else [])]))
     likely = likely_languages(" ".join(texts), known)
     if not likely:
         return [{"confidence": 0.0, "language": "en" if "en" in known or not known else known[0]}]
@@ -302,7 +310,7 @@ async def translate_file(context: RequestContext) -> JSONResponse:
     engine_answers = await submit(context, model, work, given, [cost])
     known = service.downloads.keep(file.name, engine_answers.answers[0])
     headers = {"Server-Timing": engine_answers.timing}
-    body = {"translatedFileUrl": f"{context.base_url}download_file/{known}"}
+    body = {"translatedFileUrl": f"{context.public_url}download_file/{known}"}
     return JSONResponse(body, headers=headers)
 
 
