@@ -15,6 +15,7 @@ from jumok.errors import BundleError, ConfigError, DataError, TrainingError
 from jumok.systems.translation.translator import Translator
 from jumok.training import checkpoint
 from jumok.training.folder import RECIPE
+from jumok.training.loop import Progress
 from jumok.training.run import train
 from tests.training.runs import stop_at
 
@@ -208,6 +209,48 @@ def test_training_stops_when_nothing_improves(tmp_path, make_config, recorder):
     assert result.progress.step == 8
     assert result.progress.best_step == 2
     assert [record.best for record in screen.validations] == [True, False, False, False]
+
+
+def test_a_run_whose_loss_falls_goes_on_while_its_score_is_0(tmp_path, make_config, recorder):
+    # Another rate than the best keeps BLEU at 0, and lets the loss fall slowly.
+    config = make_config(
+        "training.learning_rate=1e-4",
+        "training.steps=12",
+        "validation.metric=bleu",
+        "validation.every=2",
+        "validation.patience=2",
+    )
+    screen = recorder()
+    result = train(config, tmp_path, screen)
+    losses = [record.loss for record in screen.validations]
+    assert losses == sorted(losses, reverse=True)
+    assert {record.figures["BLEU"] for record in screen.validations} == {0.0}
+    assert result.outcome.reason == "finished"
+    assert result.progress.best_step == 12
+
+
+@pytest.mark.parametrize(
+    ("best", "value", "improves"),
+    [
+        ((0.0, 7.0), (0.0, 6.9), True),
+        ((0.0, 7.0), (0.0, 7.1), False),
+        ((0.02, 7.0), (0.0, 6.9), True),
+        ((12.0, 3.0), (12.0, 2.9), True),
+        ((12.0, 3.0), (11.9, 2.0), False),
+        ((12.0, 3.0), (12.1, 4.0), True),
+        ((-3.0, 3.0), (-2.9, 2.9), True),
+    ],
+)
+def test_equal_scores_are_ranked_by_their_loss(best, value, improves):
+    progress = Progress(best=best[0], best_loss=best[1])
+    assert progress.improves(*value) is improves
+
+
+def test_a_run_that_has_stopped_early_is_resumed_when_asked(tmp_path, make_config, recorder):
+    limits = ["training.learning_rate=1e-20", "validation.every=2", "validation.patience=2"]
+    config = make_config("training.steps=100", *limits)
+    assert train(config, tmp_path, recorder()).progress.step == 6
+    assert train(config, tmp_path, recorder(), resume=True).progress.step == 10
 
 
 @pytest.mark.parametrize(

@@ -38,6 +38,10 @@ PATIENCE_WITH_NONFINITE = 5
 LATEST, MOST = 0.1, 0.1
 
 
+NOTHING_LEARNT = 0.1
+"""Scores from 0 to this, in points of BLEU or per cent, say only that nothing is learnt."""
+
+
 @dataclass
 class Progress:
     """The progress of a run, all of which is in the checkpoint.
@@ -47,6 +51,7 @@ class Progress:
         seconds: wall time, validation and saving included.
         step_seconds, cpu_seconds: wall and processor time of the steps alone.
         best: the best validation so far by the recipe's metric; None before the first.
+        best_loss: the validation loss of that model, which decides between equal scores.
         worse: validations since the best one.
         untrained: why the best model counts as untrained; None: it is trained.
         validated_seconds: `seconds` at the last validation.
@@ -62,6 +67,7 @@ class Progress:
     step_seconds: float = 0.0
     cpu_seconds: float = 0.0
     best: float | None = None
+    best_loss: float = math.inf
     best_step: int = 0
     worse: int = 0
     untrained: str | None = None
@@ -71,6 +77,17 @@ class Progress:
     skipped_in_a_row: int = 0
     loss_sum: float = 0.0
     loss_tokens: int = 0
+
+    def improves(self, value: float, loss: float) -> bool:
+        """Whether a validation is the best so far: by its score, then by its loss.
+
+        Scores in which nothing is learnt yet are equal, so that a run whose loss falls goes on.
+        """
+        if self.best is None:
+            return True
+        scores = (value, self.best)
+        now, best = (0.0 if 0.0 <= score < NOTHING_LEARNT else score for score in scores)
+        return (now, -loss) > (best, -self.best_loss)
 
     def share(self, training: TrainingConfig) -> float:
         """The finished share of the run, 0 to 1: of its steps or minutes, whichever end first."""
@@ -156,6 +173,8 @@ class Loop:
         self.updates.restore(saved.run["cursor"])
         self.learner.load_state(saved.tensors)
         self.progress = Progress(**saved.run["progress"])
+        if self._out_of_patience:  # who resumes such a run wants it to go on
+            self.progress.worse = 0
         self._saved, self._saved_at = self.progress.step, self.progress.seconds
 
     def run(self, files: Sequence[Log] = ()) -> Outcome:
@@ -293,9 +312,10 @@ class Loop:
             scores = self.task.validate(self.learner.averaged(), self.dtype)
             finite(scores.loss)
             value = scores.value(metric)
-            best = progress.best is None or value > progress.best
+            best = progress.improves(value, scores.loss)
             if best:
-                progress.best, progress.best_step, progress.worse = value, progress.step, 0
+                progress.best, progress.best_loss = value, scores.loss
+                progress.best_step, progress.worse = progress.step, 0
                 progress.untrained = scores.untrained
             else:
                 progress.worse += 1
