@@ -195,3 +195,12 @@ def test_another_fault_is_not_hidden(monkeypatch):
     monkeypatch.setattr(main, "app", fail)
     with pytest.raises(RuntimeError, match="a bug"):
         main.run()
+
+
+def test_importing_jumok_before_torch_lets_threads_wait_asleep():
+    environment = {**os.environ, "OMP_DISPLAY_ENV": "TRUE"}
+    environment.pop("OMP_WAIT_POLICY", None)
+    done = python("import jumok, torch; torch.ones(9)", env=environment)
+    if "OPENMP DISPLAY ENVIRONMENT" not in done.stderr:
+        pytest.skip("this torch was built with another OpenMP than GNU's")
+    assert "OMP_WAIT_POLICY = 'PASSIVE'" in done.stderr

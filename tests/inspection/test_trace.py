@@ -252,3 +252,11 @@ def test_weights_without_norms_have_none_in_the_table():
     frame = jumok.trace_of(np.full((1, 1, 2, 2), 0.5, np.float32), ["a", "b"]).to_frame()
     assert frame.norm.isna().all()
     assert len(frame) == 4
+
+
+def test_what_is_printed_of_a_trace_is_short(tiny_bundle):
+    model = jumok.load(tiny_bundle, kind=jumok.Translator)
+    trace = jumok.trace(model, "the cat sat")
+    assert repr(model).startswith("<Translator ")
+    assert "'the cat sat' -> " in repr(trace)
+    assert all(len(repr(one)) < 300 for one in (model, trace, *trace.sites))

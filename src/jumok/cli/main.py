@@ -122,10 +122,6 @@ def jumok(
 
 def run() -> None:
     """The entry point; an error that the user can fix has no traceback, and exit code 2."""
-    # OpenMP's threads wait for each other at every product. By default they spin, which takes four
-    # times as long next to any other work; sleeping threads are as fast on an idle machine.
-    # torch reads this variable when it is imported, which is later.
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     # pydantic looks for plugins in the metadata of all installed packages.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     # Python ends by looking for garbage in all that was imported, which takes a fifth of a short

@@ -146,6 +146,10 @@ class Site:
     sink: Array | None = None
     factors: Array | None = None
 
+    def __repr__(self) -> str:
+        heads, queries, keys = self.weights.shape
+        return f"<Site {self.name} ({self.kind}): {heads} heads, {queries} x {keys} weights>"
+
     @property
     def mean(self) -> Array:
         """(query key), the mean of the heads' maps; where some are subtracted, that of the signed
@@ -222,6 +226,13 @@ class Trace:
     index: int = 0
     changes: tuple[str, ...] = field(default_factory=changes_here)
     walk: Walk | None = None
+
+    def __repr__(self) -> str:
+        written = f" -> {self.output!r}" if self.output else ""
+        return (
+            f"<Trace of {self.model} ({self.task}, level {self.level}): {self.text!r}{written}, "
+            f"{len(self.sites)} sites>"
+        )
 
     def hypothesis(self, token: int) -> "Trace":
         """The hypothesis of a tree that ends with this token of the target, as a trace."""

@@ -80,6 +80,9 @@ class System:
     _options: Mapping[str, object] = MappingProxyType({})
     _precision: Precision = "fp32"
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name}>"
+
     @property
     def fingerprint(self) -> str:
         """The fingerprint of its models (`jumok.bundle.fingerprint`).
