@@ -6,7 +6,7 @@ sections a recipe has depends on its `model.kind`.
 
 import copy
 import difflib
-import json
+import shlex
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -52,7 +52,7 @@ def read_recipe(recipe: Path) -> dict[str, object]:
     place = Location(recipe)
     do = "correct that line"
     if recipe.suffix != ".toml":
-        do = ADVICE.format(json.dumps(recipe.stem), json.dumps(str(recipe), ensure_ascii=False))
+        do = ADVICE.format(shlex.quote(str(recipe)))
     try:
         values = tomllib.loads(recipe.read_text(encoding="utf-8-sig"))
     except OSError as error:
@@ -82,12 +82,8 @@ def read_recipe(recipe: Path) -> dict[str, object]:
 
 
 # The advice for a text file that was given as a recipe.
-ADVICE = """a recipe is a file NAME.toml. For a language model of this text, write one:
-              name = {}
-              model.kind = "causal-lm"
-              [[data.train]]
-              file = {}
-            and for a translator: jumok train --source a.en --target a.ko"""
+ADVICE = """a recipe is a file NAME.toml. For a language model of this text: jumok train --text {}
+            for a translator: jumok train --source a.en --target a.ko"""
 
 
 def parse_config(

@@ -185,6 +185,7 @@ def test_chat_is_refused_with_the_reason(api):
         ({"n": 11}, "At most 10 texts are written for a prompt, and 11 were asked for."),
         ({"max_tokens": 10**6}, "at most 16384 tokens, and this one has about 1000002"),
         ({"prompt": [300]}, "Ids of tokens are numbers from 0 to 259"),
+        ({"prompt": [2]}, "These ids are not how"),
         ({"temperature": -1.0}, "greater than or equal to 0"),
         ({"extra_body": {"surprise": 1}}, "The field surprise is not known"),
         ({"model": "en-ko"}, "en-ko cannot complete prompts: its task is translation"),

@@ -165,7 +165,7 @@ def _check_supported(asked: CompletionRequest) -> None:
 
 
 def _prompts(service: Service, system: "LanguageModel", given: PromptInput, name: str) -> list[str]:
-    """The prompts as texts; ids of tokens are decoded."""
+    """The prompts as texts; ids have to be the tokens of one."""
     texts: list[str] = []
     if isinstance(given, str):
         texts = [given]
@@ -183,7 +183,10 @@ def _decoded(system: "LanguageModel", ids: object, name: str) -> str:
     if not known or not isinstance(ids, list):
         size = system.tokenizer.size
         raise invalid(f"Ids of tokens are numbers from 0 to {size - 1}.", name)
-    return system.tokenizer.decode(ids)
+    text = system.tokenizer.decode(ids)
+    if list(system.tokenizer.encode(text)) != ids:  # bytes, special tokens, a text cut elsewhere
+        raise invalid("These ids are not how this model's tokenizer writes a text.", name)
+    return text
 
 
 def _continuations(
