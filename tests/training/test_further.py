@@ -16,7 +16,7 @@ from jumok.config import parse_config
 from jumok.data.files.run_log import run_log
 from jumok.errors import BundleError, ConfigError, DataError
 from jumok.training import checkpoint
-from jumok.training.further import fill_matching, prepare_further, sized
+from jumok.training.further import FineTuning, fill_matching, prepare_further, sized
 from jumok.training.log import ValidationRecord
 from jumok.training.run import train
 from jumok.training.screen import validation_line
@@ -160,9 +160,8 @@ def test_steps_and_learning_rate_fit_the_new_data(tmp_path, start_model):
 
 def test_minutes_alone_end_a_run_that_has_no_steps(tmp_path):
     new = FAMILIES["text"](tmp_path, 2) | {"name": "new", "training": {"minutes": 5}}
-    task = SimpleNamespace(
-        start=SimpleNamespace(steps=1000), updates=SimpleNamespace(epoch_steps=7.0)
-    )
+    task = object.__new__(FineTuning)  # of which only these two are read
+    task.start, task.updates = SimpleNamespace(steps=1000), SimpleNamespace(epoch_steps=7.0)
     fitted = sized(parse_config(new), task)
     assert fitted.training.step_limit is None
     assert (fitted.training.schedule.warmup, fitted.validation.every) == (7, 7)

@@ -8,6 +8,7 @@ export const START = 2;
 export const END = 3;
 const [NORMAL, CONTROL, USER_DEFINED, BYTE] = [1, 3, 4, 6]; // numbers of sentencepiece_model.proto
 const SPACE = "▁";
+const NEWLINE = "<newline>"; // the token of a line break
 const BLANKS = /[\u0000-\u001f\u007f-\u009f\u2028\u2029▁]/gu; // eslint-disable-line no-control-regex
 const INVISIBLE = /[\u00ad\ufeff\u2060\u180e]/gu;
 const UNJOINED = "[A-Za-z\\u00c0-\\u024f\\u0370-\\u052f\\u3040-\\u30ff\\u3400-\\u9fff\\uac00-\\ud7a3]"; // scripts whose letters are not joined
@@ -153,18 +154,23 @@ export class Tokenizer {
     return ids.map((id) => this.pieces[id]);
   }
 
-  /** For each id the index of its word: a symbol of the space on its own belongs to the next one. */
+  /** For each id the index of its word: a symbol of the space on its own belongs to the next one, and a line break is a word. */
   words(ids) {
     let word = 0;
     let filled = false;
     const words = ids.map((id) => {
       const piece = this.pieces[id];
-      if (piece.startsWith(SPACE) && filled) {
+      if (filled && (piece.startsWith(SPACE) || piece.startsWith(NEWLINE))) {
         word += 1;
         filled = false;
       }
+      const own = word;
       filled ||= piece !== SPACE;
-      return word;
+      if (piece === NEWLINE) {
+        word += 1;
+        filled = false;
+      }
+      return own;
     });
     const last = filled ? word : Math.max(word - 1, 0);
     return words.map((index) => Math.min(index, last));

@@ -46,7 +46,7 @@ class ServedProcess:
     def wait_until_ready(self) -> None:
         until = time.monotonic() + SECONDS
         while time.monotonic() < until and self.process.poll() is None:
-            with suppress(httpx.ConnectError):  # it has ended, which the loop sees
+            with suppress(httpx.TransportError):  # it has ended, which the loop sees
                 if httpx.get(f"{self.url}/health/ready", timeout=SECONDS).status_code == 200:
                     return
             time.sleep(0.05)
