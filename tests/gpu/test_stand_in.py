@@ -93,7 +93,7 @@ def test_a_planted_mix_of_devices_is_named_by_file_and_line(found):
     assert found["planted: table_of_the_host"]["error"].endswith(
         last_line(planted.table_of_the_host)
     )
-    lines, first = getsourcelines(core.attend_by_scores)
+    lines, first = getsourcelines(core.softmax_of_allowed)
     [hides] = [number for number, line in enumerate(lines) if "-math.inf" in line]
     assert found["planted: mask_of_the_host"]["error"].endswith(
         f"src/jumok/attention/core.py:{first + hides}"
