@@ -9,16 +9,13 @@
 Heavy modules are imported when a name of theirs is first used, so that `jumok --help` is fast.
 """
 
-import os
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from jumok.environment import let_threads_sleep
 from jumok.errors import JumokError
 
-# OpenMP's threads wait for each other at every product. By default they spin, which takes many
-# times as long next to any other work; sleeping threads are as fast on an idle machine.
-# torch reads this variable when it is imported, which is later.
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+let_threads_sleep()  # torch reads what this sets when it is imported, which is later
 
 if TYPE_CHECKING:
     from jumok import plot

@@ -147,16 +147,14 @@ class Site:
     factors: Array | None = None
 
     def __repr__(self) -> str:
-        heads, queries, keys = self.weights.shape
-        return f"<Site {self.name} ({self.kind}): {heads} heads, {queries} x {keys} weights>"
+        return f"<Site {self.name} ({self.kind}): weights {self.weights.shape}>"
 
     @property
     def mean(self) -> Array:
         """(query key), the mean of the heads' maps; where some are subtracted, that of the signed
         differences of their pairs."""
         if self.factors is None:
-            mean: Array = self.weights.mean(axis=0)
-            return mean
+            return np.asarray(self.weights.mean(axis=0))
         signed: Array = np.einsum("h,hqk->qk", self.factors, self.weights)
         return signed / np.float32((self.factors > 0).sum())
 
@@ -228,11 +226,8 @@ class Trace:
     walk: Walk | None = None
 
     def __repr__(self) -> str:
-        written = f" -> {self.output!r}" if self.output else ""
-        return (
-            f"<Trace of {self.model} ({self.task}, level {self.level}): {self.text!r}{written}, "
-            f"{len(self.sites)} sites>"
-        )
+        texts = " -> ".join(repr(each) for each in (self.text, self.output) if each)
+        return f"<Trace of {self.model} ({self.task}, {self.level}): {texts}>"
 
     def hypothesis(self, token: int) -> "Trace":
         """The hypothesis of a tree that ends with this token of the target, as a trace."""

@@ -81,7 +81,7 @@ class Progress:
     def improves(self, value: float, loss: float) -> bool:
         """Whether a validation is the best so far: by its score, then by its loss.
 
-        Scores in which nothing is learnt yet are equal, so that a run whose loss falls goes on.
+        Scores in which nothing is learnt yet are equal, so that a run whose loss falls continues.
         """
         if self.best is None:
             return True
