@@ -133,4 +133,4 @@ def test_every_extra_is_known() -> None:
     assert set(diagnosis.EXTRAS) == set(project["optional-dependencies"])
     listed = diagnosis.required()
     assert {"torch", "numpy", "typer"} <= set(listed[""])
-    assert set(listed["documents"]) == {"lxml", "markdown-it-py", "translate-toolkit"}
+    assert {"lxml", "markdown-it-py", "translate-toolkit"} < set(listed["documents"])

@@ -154,10 +154,13 @@ def test_who_watches_or_changes_a_model_does_it_for_its_own_thread(translator, m
     model = translator.models[0]
     alone = facts(translator.translate(TEXTS, SHORT))
     parts: list[int] = []
-    step = Block._step
-    monkeypatch.setattr(
-        Block, "_step", lambda *given: parts.append(threading.get_ident()) or step(*given)
-    )
+    forward = Block.forward
+
+    def counted(*given, **named):
+        parts.append(threading.get_ident())
+        return forward(*given, **named)
+
+    monkeypatch.setattr(Block, "forward", counted)
     seen: list[int] = []
     heads = {"decoder.blocks.0.cross_attention": [0, 1, 2]}
     with (

@@ -21,7 +21,7 @@ _BEFORE = re.compile(
     r"(?:\s+|\Z))+"
 )
 _NUMBER_ALONE = re.compile(r"\s*\d{1,3}(?:\.\d{1,3}){0,3}\s+\Z")
-_AFTER = re.compile(r"\s*(?:(?:\[\d{1,3}\]|[¹²³⁰⁴-⁹]{1,3}|[*†‡])\s*)\Z")
+_AFTER = re.compile(r"(?<!\s)\s*(?:(?:\[\d{1,3}\]|[¹²³⁰⁴-⁹]{1,3}|[*†‡])\s*)\Z")
 _LONGEST_AFTER = 12
 MOST_EDGES = 8  # quotes in brackets in quotes
 _PAIRS = {
