@@ -55,6 +55,30 @@ def test_tmx_names_the_line_where_it_is_malformed(tmp_path: Path) -> None:
     assert str(caught.value).startswith(f"{file}, line 6: the file is not well-formed TMX.")
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp949"])
+def test_damaged_units_of_tmx_are_skipped_when_asked(tmp_path: Path, encoding: str) -> None:
+    def unit(source: str, target: str) -> str:
+        return (
+            f'<tu><tuv xml:lang="en"><seg>{source}</seg></tuv>\n'
+            f'<tuv xml:lang="ko"><seg>{target}</seg></tuv></tu>\n'
+        )
+
+    units = [
+        unit("a cat", "고양이"), unit("x &#x1F; y", "z"), unit("a & b", "c"), "<tu><tuv>",
+        unit("a dog", "개"), unit("<b>q", "r"), unit("the end &amp;", "끝"),
+    ]  # fmt: skip
+    name = encoding.removesuffix("-sig")
+    file = tmp_path / "a.tmx"
+    head = f'<?xml version="1.0" encoding="{name}"?>\n<tmx><header srclang="en"/><body>\n'
+    file.write_bytes((head + "".join(units) + "</body></tmx>").encode(encoding))
+    report = CorpusReport("a", skip_damaged=True)
+    pairs = [(pair.source, pair.target) for pair in read_pairs(tmx(file), report)]
+    assert pairs == [("a cat", "고양이"), ("a dog", "개"), ("the end &", "끝")]
+    assert report.dropped["the unit is not well-formed TMX"].first == [5, 7, 11]
+    with pytest.raises(DataError, match="--skip-damaged"):
+        list(read_pairs(tmx(file), CorpusReport("a")))
+
+
 def test_tmx_cut_short_inside_gzip_is_an_error(tmp_path: Path) -> None:
     file = tmp_path / "a.tmx.gz"
     file.write_bytes(gzip.compress(TMX.encode())[:-20])

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from jumok.data.files.damage import ANYTHING, damaged
+from jumok.data.files.damaged_tmx import readable_units
 from jumok.data.files.elements import PoStore, PoUnit, XmlElement
 from jumok.data.files.reading import one_line, open_bytes, read_lines
 from jumok.data.files.tables import Column, Columns, Row, Rows
@@ -31,12 +32,16 @@ def read_tmx(file: Path, columns: Columns, report: CorpusReport | None = None) -
     codes: dict[str, None] = {}  # in the order of their first appearance
     any_unit = False
     with open_bytes(file) as stream:
-        for unit in _elements(stream, file, "TMX", ["tu"]):
+        if report is not None and report.skip_damaged:
+            units = readable_units(stream, file, report)
+        else:
+            whole = _elements(stream, file, "TMX", ["tu"])
+            units = ((unit, unit.sourceline) for unit in whole)
+        for unit, line in units:
             variants = _variants(unit)
             codes.update(dict.fromkeys(variants))
             if not named and len(codes) > 1:
                 break
-            line = unit.sourceline
             texts = [_variant(variants, str(language)) for language in columns]
             cells = [one_line(text, report, line) for text in texts if text is not None]
             if len(cells) == len(columns):
@@ -80,6 +85,8 @@ def _elements(
         raise DataError(
             f"the file is not well-formed {kind}.",
             got=error.msg,
+            do="correct it"
+            + (", or leave such units out: --skip-damaged" if kind == "TMX" else ""),
             place=Location(file, error.lineno),
         ) from None
 
