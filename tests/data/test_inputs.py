@@ -191,3 +191,8 @@ def test_features_that_are_no_numbers_are_refused(values: np.ndarray, said: str)
     np.save(file, values)
     with pytest.raises(DataError, match=said):
         feature_reader(2, 3, 4).read(file.getvalue(), "a.npy")
+
+
+def test_an_image_in_place_of_features_is_named() -> None:
+    with pytest.raises(DataError, match="this is an image, and the model reads features"):
+        feature_reader(1, 1, 3).read(b"\xff\xd8\xff\xe0" + bytes(64), "a.jpg")

@@ -17,6 +17,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load
 
 from jumok.data.files.damage import ANYTHING
+from jumok.data.files.formats import HEAD, kind_of_bytes
 from jumok.data.files.images import PictureFiles, content_digest, content_of, read_image, resize
 from jumok.data.store import Array, StoreWriter, cached_store
 from jumok.errors import DataError, Location
@@ -77,6 +78,13 @@ def _features(rows: int, columns: int, dim: int, content: bytes, name: str) -> A
 
 def _tensor(content: bytes, name: str) -> Array:
     """The one array in a .npy or .safetensors file; nothing in it is executed."""
+    if kind_of_bytes(content[:HEAD]) == "picture":
+        raise DataError(
+            "this is an image, and the model reads features.",
+            expected="a .npy file, or a .safetensors file with one tensor",
+            do="compute its features with the program that computed those of the training data",
+            place=Location(name),
+        )
     try:
         if name.endswith(".npy"):
             features = np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
