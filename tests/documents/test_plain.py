@@ -9,6 +9,7 @@ from jumok.documents.plain import looks_wrapped
         ("The cat sleeps on the\ntable. It is\nold.\n\nI like tea.\n", True),
         ("The cat sleeps.\nThe dog is in the garden.\n\nI like tea.\n", False),
         ("a man in a hat\na dog\na girl\n", False),  # sentences of a corpus in small letters
+        ("The cat saw a\ndog. The dog\nran away.\n", True),
         ("one line\n\nanother line\n", False),
         ("", False),
     ],

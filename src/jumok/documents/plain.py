@@ -14,6 +14,9 @@ from jumok.documents.segment import DocumentSegment, Translated, has_word
 ITEM = re.compile(r"[ \t]*(?:(?:[-*+•·]|\d+[.)])[ \t]+)?")
 
 
+_SENTENCE_END = re.compile(r"[.!?] +\S")
+
+
 def read_plain(content: bytes) -> TextDocument:
     """The paragraphs: lines between blank ones; a list item, and an indented line, begin one.
 
@@ -26,13 +29,15 @@ def read_plain(content: bytes) -> TextDocument:
 def looks_wrapped(text: str) -> bool:
     """Whether lines seem to continue in the next one: paragraphs, and not one sentence a line.
 
-    There have to be blank lines, and a third of the lines with another one below has to end within
-    a sentence: that one begins in lower case, which Hangul does not have.
+    There have to be blank lines, or ends of sentences inside of lines, and a third of the lines
+    with another one below has to end within a sentence: that one begins in lower case, which
+    Hangul does not have.
     """
     lines = [line.strip() for line in text.splitlines()]
     joints = [(line, after) for line, after in pairwise(lines) if line and after]
     broken = [line for line, after in joints if after[0].islower() and line[-1] not in ".!?:;…"]
-    return "" in lines and bool(broken) and 3 * len(broken) >= len(joints)
+    inside = "" in lines or any(_SENTENCE_END.search(line) for line in lines)
+    return inside and bool(broken) and 3 * len(broken) >= len(joints)
 
 
 class _Line(NamedTuple):
