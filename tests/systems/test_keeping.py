@@ -11,7 +11,14 @@ from jumok.decoding import DecodingOptions
 from jumok.errors import ConfigError, DataError
 from jumok.systems.translation.glossary import Glossary
 from jumok.systems.translation.inserting import corrected
-from jumok.systems.translation.keeping import Keep, as_keep, missing_in, separated, surplus_in
+from jumok.systems.translation.keeping import (
+    Keep,
+    as_keep,
+    missing_in,
+    remains_in,
+    separated,
+    surplus_in,
+)
 from jumok.systems.translation.markup import TAG, Bare, undress
 from jumok.systems.translation.part_writer import spelling
 from jumok.systems.translation.result import Translation
@@ -54,6 +61,10 @@ def test_user_s_patterns_come_first_and_the_usual_ones_may_be_left_out() -> None
         ("1,000,000", "100만 원"),
         ("3.5", "3,5"),
         ("2024-05-01", "2024년 5월 1일"),
+        ("12/31/1999", "12. 31. 1999"),
+        ("010-1234-5678", "010 1234 5678"),
+        ("192.168.0.1", "192.168.0.1"),
+        ("+82-10-1234-5678", "+82-10-1234-5678"),
         ("25", "25개"),
         ("3", "drei"),
     ],
@@ -68,6 +79,22 @@ def test_numbers_may_be_written_as_the_other_language_does(source: str, translat
 )
 def test_what_is_not_the_same_is_missing(source: str, translation: str) -> None:
     assert missing_in(Keep().find(source), translation) != []
+
+
+@pytest.mark.parametrize(
+    "one",
+    ["2024-01-15", "12/31/1999", "+82-10-1234-5678", "1.2.3", "127.0.0.1", "978-3-16-148410-0"],
+)
+def test_what_is_one_number_is_kept_as_one(one: str) -> None:
+    assert [each.text for each in Keep().find(f"See {one}, now.")] == [one]
+
+
+def test_what_a_search_has_left_of_a_missing_number_is_found() -> None:
+    kept = Keep().find("It was 2024-01-15, at 10:30.")
+    text = "202401 10:30 was 15 not 1."
+    lacking = missing_in(kept, text)
+    assert [each.text for each in lacking] == ["2024-01-15"]
+    assert [text[slice(*span)] for span in remains_in(lacking, kept, text)] == ["202401", "15"]
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,10 @@ USUAL = (
 """What counts as code in any text, as regular expressions."""
 
 # A number that follows a letter is a part of a name: "w3", "utf8".
-NUMBER_PATTERN = re.compile(r"(?<![A-Za-z_\d])\d+(?:[.,:'’\u00a0\u202f]\d+)*")
+# A date, a telephone number, a version, an address of a network is one thing.
+NUMBER_PATTERN = re.compile(
+    r"(?:(?<![\w+])\+(?=\d)|(?<![A-Za-z_\d]))\d++(?:[.,:'’/\u00a0\u202f-]\d++)*+"
+)
 LONGEST_NUMBER = 40  # characters of a number that languages write differently; a longer one is code
 GONE = "\0"  # never in normalised text
 LONGEST_INDEXED = 64  # characters of a string that is looked up at each place of a text
@@ -129,6 +132,24 @@ def surplus_in(kept: Sequence[Kept], text: str) -> list[Span]:
         if code in in_source:
             spans += free[in_source[code] :]
     return sorted(spans)
+
+
+def remains_in(missing: Sequence[Kept], kept: Sequence[Kept], text: str) -> list[Span]:
+    """The spans of digits that a search has written of numbers that are still missing.
+
+    They are runs of two digits or more that belong to no other kept string.
+    """
+    digits = ["".join(DIGIT_RUN.findall(one.text)) for one in missing if one.kind == "number"]
+    if not digits:
+        return []
+    whole = sorted(span for _, span in found_in(kept, text) if span)
+    free = (run.span() for run in DIGIT_RUN.finditer(text) if len(run[0]) > 1)
+    return [
+        (start, end)
+        for start, end in free
+        if any(text[start:end] in each for each in digits)
+        and not any(first < end and start < last for first, last in whole)
+    ]
 
 
 def separated(kept: Sequence[Kept], source: str, text: str) -> str:
@@ -283,12 +304,15 @@ def _nonzero_digits(number: str) -> str:
 @lru_cache(maxsize=4096)
 def _same_number(number: str) -> re.Pattern[str]:
     """A pattern that matches these digits as other languages write them."""
+    number = number.removeprefix("+")
     groups = re.split(r"\D", number)
     marks = re.findall(r"\D", number)
     pattern = _without_zeros(groups[0])
     for place, (mark, group) in enumerate(zip(marks, groups[1:], strict=True)):
         if mark == ":":  # 10:30, 10h30, 10시 30분; the first digit of the minutes may be a zero
             pattern += rf"\D{{1,3}}{'0?' + group[1:] if group[0] == '0' else group}"
+        elif mark in "-/":  # a date, a telephone number
+            pattern += rf"\D{{1,3}}{_without_zeros(group)}"
         elif len(group) == 3 and (len(groups) > 2 or mark != "."):
             pattern += f"[{GROUPING}]?{group}"  # thousands
         elif len(groups) > 2 and place < len(marks) - 1:

@@ -13,7 +13,14 @@ from jumok.decoding.rank import Ranker
 from jumok.errors import DataError
 from jumok.systems.translation.glossary import Glossary, Term
 from jumok.systems.translation.inserting import corrected
-from jumok.systems.translation.keeping import Keep, Kept, missing_in, separated, surplus_in
+from jumok.systems.translation.keeping import (
+    Keep,
+    Kept,
+    missing_in,
+    remains_in,
+    separated,
+    surplus_in,
+)
 from jumok.systems.translation.result import (
     Draft,
     Translation,
@@ -263,8 +270,9 @@ class PartWriter:
         alignment: Sequence[Link] | None,
     ) -> None:
         draft.text = separated(kept, source, draft.text)
-        inserted = tuple(one.text for one in missing_in(kept, draft.text))
-        extra = surplus_in(kept, draft.text)
+        missing = missing_in(kept, draft.text)
+        inserted = tuple(one.text for one in missing)
+        extra = sorted([*surplus_in(kept, draft.text), *remains_in(missing, kept, draft.text)])
         draft.text = corrected(source, draft.text, kept, extra, alignment, self.spaceless)
         draft.forced = tuple(each for each in draft.forced if each not in inserted)
         draft.inserted = inserted
