@@ -24,7 +24,7 @@ PLACEHOLDER = re.compile(
 
 ACCELERATOR = re.compile(
     r"(?<![\w&~])(?:&(?!\w{1,31};)|[_~])[A-Za-z0-9](?!\w{0,31}_)"
-    r"|(?<=[A-Za-z])&(?!\w{1,31};)[A-Za-z]"
+    r"|(?<=[A-Za-z])&(?!\w{1,31};)[a-z]"  # no R&D
 )
 """The key of a menu's entry: &File, _File, ~File, E&xit."""
 
