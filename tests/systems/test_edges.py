@@ -60,6 +60,13 @@ def test_signs_of_the_sentence_are_read(text: str) -> None:
     assert core(text) == (0, len(text))
 
 
+def test_without_keep_the_model_reads_the_whole_line(translator: Translator) -> None:
+    bare, edged = translator.translate([WORDS, f"1. {WORDS}"], keep=False, split="length")
+    assert len(edged.source_tokens) > len(bare.source_tokens)
+    (message,) = translator.translate(["{n, plural, other {A cat.}}"], keep=False, split="length")
+    assert message.source_tokens
+
+
 def test_samples_of_a_line_have_its_copied_part(translator: Translator) -> None:
     from jumok.decoding import DecodingOptions
 

@@ -30,7 +30,7 @@ def readable_units(
 ) -> Iterator[tuple[XmlElement, int]]:
     """The well-formed units, each with its line; `report` counts the others.
 
-    A unit is what stands between a start tag and the next end tag.
+    A unit begins with a start tag and ends with the next end tag.
     """
     with optional_import("reading TMX files", extra="formats"):
         from lxml import etree

@@ -7,9 +7,12 @@ left to translate: numbers, dates, signs, addresses, placeholders.
 
 import re
 import unicodedata
+from collections.abc import Callable
 
 from jumok.systems.translation.keeping import Keep
 from jumok.systems.translation.sentences import Span
+
+Core = Callable[[str], Span | None]
 
 USUAL = Keep()
 

@@ -188,11 +188,10 @@ class Messages:
     messages: dict[int, Message | None]
 
     @classmethod
-    def of(cls, lines: Sequence[str]) -> "Messages":
-        """Finds the messages; a damaged one is None, and is copied."""
-        return cls(
-            lines, {line: _readable(text) for line, text in enumerate(lines) if has_choice(text)}
-        )
+    def of(cls, lines: Sequence[str], read: bool = True) -> "Messages":
+        """Finds the messages, if they are to be read; a damaged one is None, and is copied."""
+        numbers = [line for line, text in enumerate(lines) if read and has_choice(text)]
+        return cls(lines, {line: _readable(lines[line]) for line in numbers})
 
     def _texts(self, line: int) -> list[str]:
         if line not in self.messages:

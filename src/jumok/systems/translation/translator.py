@@ -36,7 +36,7 @@ from jumok.systems.given import texts_in
 from jumok.systems.loading import load_tokenizer, longest_of, longest_part, read_bundles
 from jumok.systems.native.models import choose_engine, engine_serves
 from jumok.systems.translation.documents import FileTranslator
-from jumok.systems.translation.edges import core
+from jumok.systems.translation.edges import Core, core
 from jumok.systems.translation.glossary import Glossary, as_glossary
 from jumok.systems.translation.icu import Messages
 from jumok.systems.translation.keeping import as_keep
@@ -192,8 +192,8 @@ class Translator(TranslationModels, FileTranslator):
             split: where lines are cut: "auto" as the models were trained,
                 "sentences" after each, "length" only where a line is too long, "none" never.
             keep: what of a source its translation must contain: True is markup, placeholders,
-                addresses and numbers (`jumok.systems.translation.keeping`), False nothing; strings
-                that match given regular expressions are kept as well.
+                addresses, numbers and signs at the edges (`jumok.systems.translation.keeping`),
+                False nothing; strings that match given regular expressions are kept as well.
             glossary: terms with their translations, or a file of them with a tab between.
 
         Raises:
@@ -203,7 +203,7 @@ class Translator(TranslationModels, FileTranslator):
                 is longer than the positions allow.
             ModelError: a prefix or a term cannot be forced; a coverage penalty, but no attention.
         """
-        messages = Messages.of(texts_in(texts))
+        messages = Messages.of(texts_in(texts), read=keep is not False)
         texts = messages.texts
         options = self._settled(options, beam, nbest)
         recorded = has_listeners(self, FOUND)  # of what the models write without constraints
@@ -212,7 +212,7 @@ class Translator(TranslationModels, FileTranslator):
             _check_glossary(options, recorded)
         bare = Bare(texts, kept) if kept is not None and kept.usual else None
         lines = texts if bare is None else bare.texts
-        parts = self.segments(lines, split)
+        parts = self.segments(lines, split, None if keep is False else core)
         prefixes = messages.prefixes(prefixes)
         forced = forced_beginnings(parts, len(texts), prefixes, self.tokenizer)
         aligned = alignments or (bare is not None and bare.any)
@@ -271,8 +271,10 @@ class Translator(TranslationModels, FileTranslator):
         """Whether the target language writes no spaces between words."""
         return language_code(self.target_language) in WITHOUT_SPACES
 
-    def segments(self, lines: Sequence[str], split: Split = "auto") -> list[Segment]:
-        """The lines, cut as `translate` cuts them."""
+    def segments(
+        self, lines: Sequence[str], split: Split = "auto", core: Core | None = core
+    ) -> list[Segment]:
+        """The lines, cut as `translate` cuts them; `core` as in `cut_lines`."""
         languages = self.source_language, self.target_language
         apart = cuts_sentences(split, languages, self.sentences)
         limit = None if split == "none" else self.max_tokens
