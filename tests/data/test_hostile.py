@@ -24,11 +24,11 @@ from jumok.evaluation.alignment import parse_gold
 
 
 def said(read: Callable[[], object]) -> str:
-    """What the reader says; within two seconds."""
+    """What the reader says, without work that grows out of all proportion."""
     start = time.process_time()
     with pytest.raises(JumokError) as caught:
         _used(read)
-    assert time.process_time() - start < 2
+    assert time.process_time() - start < 30  # on any machine
     return str(caught.value)
 
 
