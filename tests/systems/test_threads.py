@@ -1,5 +1,7 @@
 """A system is used by many threads at once, and each gets what it would get alone."""
 
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -185,3 +187,26 @@ def test_two_threads_record_at_once(translator):
     for number, one in enumerate(found):
         assert one == expected[number % len(TEXTS)]
     assert all(np.isfinite(np.frombuffer(site[1], np.float32)).all() for site in found[0][0][2:])
+
+
+IMPORTS = """
+import sys, threading
+sys.setswitchinterval(0.0005)
+faults = []
+def load(module):
+    try: __import__(module)
+    except BaseException as fault: faults.append(fault)
+modules = ("jumok.kernels.context", "jumok.kernels.plain", "jumok.layers.feedforward",
+           "jumok.models.captioner", "jumok.systems.masked_model", "torch")
+threads = [threading.Thread(target=load, args=(module,)) for module in modules]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+assert not faults, faults
+"""
+
+
+def test_threads_may_import_at_once_what_needs_torch():
+    """As the models of a server do, each in its own thread."""
+    command = [sys.executable, "-c", IMPORTS]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -2,14 +2,14 @@
 
 from typing import TYPE_CHECKING
 
-from torch.autograd.function import FunctionCtx
+from torch import autograd
 
 from jumok.kernels.noise import DropoutMask
 from jumok.shapes import Tensor
 
 if TYPE_CHECKING:
 
-    class Context(FunctionCtx):
+    class Context(autograd.function.FunctionCtx):
         """The object that torch passes to both passes of an `autograd.Function`.
 
         Attributes:
@@ -36,4 +36,5 @@ if TYPE_CHECKING:
 
         def set_materialize_grads(self, value: bool) -> None: ...
 else:
-    Context = FunctionCtx  # torch makes a subclass for each function, which accepts any attribute
+    # torch makes a subclass for each function, which accepts any attribute
+    Context = autograd.function.FunctionCtx

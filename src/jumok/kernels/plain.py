@@ -6,8 +6,8 @@ may replace them only as long as the difference cannot be noticed.
 
 from collections.abc import Mapping
 
-import torch.nn.modules.module as of_torch
 from torch import nn
+from torch.nn.modules import module as of_torch
 
 GLOBAL = (
     of_torch._global_forward_hooks,

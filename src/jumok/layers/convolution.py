@@ -12,8 +12,8 @@ Wu and He 2018, "Group normalization"; lecture 004.
 import math
 from collections.abc import Sequence
 
-import torch.nn.functional as F
 from torch import nn
+from torch.nn import functional as F
 
 from jumok.layers.dropout import Dropout
 from jumok.shapes import Float, Tensor, UInt8

@@ -4,8 +4,8 @@ Source: Vaswani et al. 2017, section 3.3; gated: Shazeer 2020, "GLU Variants Imp
 formula 6 (without biases there), with silu SwiGLU, with gelu GeGLU.
 """
 
-import torch.nn.functional as F
 from torch import nn
+from torch.nn import functional as F
 
 from jumok.kernels.activation import dropout, relu_dropout, silu_gate
 from jumok.kernels.linear import Linear, linear_relu, linears

@@ -10,8 +10,8 @@ Source: Vinyals et al. 2015 (one vector); Xu et al. 2015 (a grid); Carion et al.
 Object Detection with Transformers" (blocks over a grid of convolutions); lecture 004.
 """
 
-import torch.nn.functional as F
 from torch import nn
+from torch.nn import functional as F
 
 from jumok.attention.events import observable
 from jumok.attention.masks import mask_of_keys
