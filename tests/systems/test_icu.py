@@ -29,6 +29,10 @@ CASES = [
         "{n, plural, offset:1 one {# x} other {# y}} and {m, plural, other {# z}}.",
         "{n, plural, offset:1 one {# X} other {# Y}} AND {m, plural, other {# Z}}.",
     ),
+    (
+        "{n, plural, other {{g, select, male {He has # cats} other {# cats}}}}",
+        "{n, plural, other {{g, select, male {HE HAS # CATS} other {# CATS}}}}",
+    ),
     ("{n, plural, =0 {} other {Don''t go}}", "{n, plural, =0 {} other {DON'T GO}}"),
     ("{n, selectordinal, one {#st} other {#th}}", "{n, selectordinal, one {#ST} other {#TH}}"),
 ]

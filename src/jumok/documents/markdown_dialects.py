@@ -31,8 +31,8 @@ _INLINE = re.compile(
       | \[\^[^\]\[\s]++\]:?                        # a footnote's mark, and its definition
       | \^\[[^\]\[]*+\]                            # a footnote in the text
       | \[![A-Za-z]++\][+-]?                       # the kind of a quotation: [!NOTE]
-      | \[-?@[^\]\[]++\]                           # citations
-      | !?\[\[[^\]\[]++\]\]                        # a wiki link
+      | \[-?@[^\]\[]++\](?![(\[])                  # citations, and no link to a person
+      | !?\[\[[^\]\[]++\]\](?!\()                  # a wiki link, and no link of [1]
       | \{\{[<%][^{}]*+\}\}                        # a shortcode
       | \{%(?:[^%{]|%(?!\})|\{(?!%))*+%\}          # a tag of a template
       | \{[:\#.][^{}]*+\}                          # attributes
@@ -48,7 +48,8 @@ _LINE = re.compile(
     :{3,}.*                                        # a fence of a directive
   | \{\{[^{}]*\}\} | \{%[^%]*%\} | \{[:\#.][^{}]*\}
   | \[TOC\] | \[\[_?TOC_?\]\]
-  | (?:import|export)\s.*(?:from\s+)?["'].*["'];?  # of MDX
+  | import\s(?:[\w*{}\s,]+\sfrom\s)?["'][^"']*["'];?  # of MDX
+  | export\s(?:const|default|function)\b.*[=({].*
     """,
     re.VERBOSE,
 )

@@ -72,7 +72,7 @@ def _message(text: str, at: int, depth: int, counts: bool) -> tuple[Message, int
         plain = _PLAIN.match(text, at)
         if choice:
             end_words()
-            part, at = _choice(text, choice, depth)
+            part, at = _choice(text, choice, depth, counts)
             parts.append(part)
         elif plain:
             words.append(plain[0])
@@ -98,10 +98,10 @@ def _message(text: str, at: int, depth: int, counts: bool) -> tuple[Message, int
     return tuple(parts), at
 
 
-def _choice(text: str, begun: re.Match[str], depth: int) -> tuple[Choice, int]:
+def _choice(text: str, begun: re.Match[str], depth: int, counts: bool) -> tuple[Choice, int]:
     if depth >= DEEPEST:
         raise _MessageError
-    counts = begun[2] != "select"
+    counts = counts or begun[2] != "select"  # a # in a select belongs to the plural around it
     options: list[tuple[str, Message]] = []
     at = begun.end()
     while selector := _SELECTOR.match(text, at):
@@ -169,8 +169,7 @@ def written(message: Message, texts: Iterator[str], counts: bool = False) -> str
             parts.append(text.replace(NUMBER, "#") if counts else text)
         else:
             options = (
-                f"{name} {{{written(inside, texts, part.counts or counts)}}}"
-                for name, inside in part.options
+                f"{name} {{{written(inside, texts, part.counts)}}}" for name, inside in part.options
             )
             parts.append(f"{{{part.head}{' '.join(options)}}}")
     return "".join(parts)
