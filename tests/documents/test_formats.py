@@ -385,3 +385,11 @@ def test_what_is_no_document_is_refused_by_name(tmp_path) -> None:
         f"  expected: lines of text, or one of {', '.join(FORMATS)}\n"
         f"  do:       extract the text: pdftotext -layout {tmp_path}/a.pdf"
     )
+
+
+def test_properties_in_ascii_stay_in_ascii_and_others_in_utf8() -> None:
+    def translated(content: str) -> bytes:
+        return translate_document(content.encode(), lambda _: ["안녕 {0}"], "properties")
+
+    assert translated("# c\nhi=Hi {0}\n") == b"# c\nhi=\\uC548\\uB155 {0}\n"
+    assert translated("# é\nhi=Hi {0}\n") == "# é\nhi=안녕 {0}\n".encode()

@@ -9,7 +9,13 @@ from jumok.documents.document import UNKNOWN, Document, Languages
 from jumok.documents.docx import read_docx
 from jumok.documents.html import read_html
 from jumok.documents.markdown import read_markdown
-from jumok.documents.messages import read_json, read_messages, read_notebook, read_yaml
+from jumok.documents.messages import (
+    read_json,
+    read_notebook,
+    read_properties,
+    read_strings,
+    read_yaml,
+)
 from jumok.documents.plain import read_plain
 from jumok.documents.po import read_po_document
 from jumok.documents.segment import Translated
@@ -29,8 +35,8 @@ DOCUMENT_READERS: dict[str, Callable[[bytes, Languages], Document]] = {
     "docx": lambda content, _: read_docx(content),
     "po": read_po_document,
     "ipynb": lambda content, _: read_notebook(content),
-    "properties": lambda content, _: read_messages(content, "properties"),
-    "strings": lambda content, _: read_messages(content, "strings"),
+    "properties": lambda content, _: read_properties(content),
+    "strings": lambda content, _: read_strings(content),
     "yaml": lambda content, _: read_yaml(content),
     "json": lambda content, _: read_json(content),
     "html": read_html,

@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Any
 
 from jumok.documents.document import Document, TextDocument
@@ -19,77 +20,70 @@ from jumok.errors import DataError, Location, optional_import
 
 @dataclass(frozen=True)
 class MessagesDocument:
-    """A catalog and its units, as translate-toolkit reads them, with their messages."""
-
-    content: bytes
-    store: Any
-    messages: Sequence[tuple[Any, Message]]
-
-    @property
-    def segments(self) -> Sequence[DocumentSegment]:
-        return [segment for _, message in self.messages for segment in message.segments]
-
-    def written(self, translations: Sequence[Translated]) -> bytes:
-        rest = list(reversed(translations))
-        changed = False
-        for unit, message in self.messages:
-            text = message.written(rest)
-            if text != unit.source:
-                unit.target, changed = text, True
-        return bytes(self.store) if changed else self.content
-
-
-def read_messages(content: bytes, format: str) -> MessagesDocument:
-    """Reads a catalog of a program in Java, or for Apple's systems.
-
-    Args:
-        format: "properties" or "strings".
-
-    Raises:
-        DataError: it is not of this format.
-        MissingExtraError: translate-toolkit is not installed.
-    """
-    with optional_import(f"reading .{format} files", extra="documents"):
-        from translate.storage import base, properties
-    kinds = {"properties": properties.javautf8file, "strings": properties.stringsutf8file}
-    store = kinds[format]()
-    try:
-        store.parse(content)
-    except (base.ParseError, UnicodeDecodeError, ValueError) as error:
-        raise _unreadable(format, str(error)) from None
-    units = [(unit, unit.source) for unit in store.units if unit.source]
-    return MessagesDocument(content, store, [(unit, Message.of(text)) for unit, text in units])
-
-
-@dataclass(frozen=True)
-class TreeDocument:
-    """Messages in a tree of keys: JSON or YAML.
+    """A catalog.
 
     Attributes:
-        texts: for each the mapping or list that it is in, its key there, and its message.
-        dump: writes the tree.
+        texts: each with what puts another text in its place.
+        dump: writes the catalog with the new texts.
     """
 
     content: bytes
-    tree: Any
-    texts: Sequence[tuple[Any, Any, Message]]
-    dump: Callable[[Any], bytes]
+    texts: Sequence[tuple[str, Callable[[str], None]]]
+    dump: Callable[[], bytes]
+
+    @cached_property
+    def _messages(self) -> list[Message]:
+        return [Message.of(text) for text, _ in self.texts]
 
     @property
     def segments(self) -> Sequence[DocumentSegment]:
-        return [segment for *_, message in self.texts for segment in message.segments]
+        return [segment for message in self._messages for segment in message.segments]
 
     def written(self, translations: Sequence[Translated]) -> bytes:
         rest = list(reversed(translations))
         changed = False
-        for container, key, message in self.texts:
-            text = message.written(rest)
-            if text != container[key]:
-                container[key], changed = type(container[key])(text), True
-        return self.dump(self.tree) if changed else self.content
+        for (text, put), message in zip(self.texts, self._messages, strict=True):
+            new = message.written(rest)
+            if new != text:
+                put(new)
+                changed = True
+        return self.dump() if changed else self.content
 
 
-def read_json(content: bytes) -> TreeDocument:
+def read_properties(content: bytes) -> MessagesDocument:
+    """Reads the messages of a Java program.
+
+    A file in ASCII is written in ASCII, with escapes that every version of Java reads.
+    """
+    with optional_import("reading .properties files", extra="documents"):
+        from translate.storage.properties import javafile
+    store = javafile()
+    document = _read_units(content, "properties", store)
+    if content.isascii():
+        store.encoding = "iso-8859-1"  # what is not in it is escaped
+    return document
+
+
+def read_strings(content: bytes) -> MessagesDocument:
+    """Reads the messages of a program for Apple's systems."""
+    with optional_import("reading .strings files", extra="documents"):
+        from translate.storage.properties import stringsutf8file
+    return _read_units(content, "strings", stringsutf8file())
+
+
+def _read_units(content: bytes, format: str, store: Any) -> MessagesDocument:
+    """Reads a file by a store of translate-toolkit; raises DataError: it is not of the format."""
+    from translate.storage.base import ParseError
+
+    try:
+        store.parse(content)
+    except (ParseError, UnicodeDecodeError, ValueError) as error:
+        raise _unreadable(format, str(error)) from None
+    texts = [(unit.source, partial(setattr, unit, "target")) for unit in store.units if unit.source]
+    return MessagesDocument(content, texts, partial(bytes, store))
+
+
+def read_json(content: bytes) -> MessagesDocument:
     """Reads messages in JSON; they are written with the indentation of the file.
 
     Raises:
@@ -102,15 +96,15 @@ def read_json(content: bytes) -> TreeDocument:
     indent = re.search(rb"\n([ \t]+)\S", content)
     end = "\n" if content.endswith(b"\n") else ""
 
-    def dump(changed: object) -> bytes:
+    def dump() -> bytes:
         space = indent[1].decode() if indent else None
-        written = json.dumps(changed, indent=space, ensure_ascii=False)
+        written = json.dumps(tree, indent=space, ensure_ascii=False)
         return (written + end).encode("utf-8", "surrogatepass")
 
-    return TreeDocument(content, tree, list(_texts("json", tree)), dump)
+    return MessagesDocument(content, list(_texts("json", tree)), dump)
 
 
-def read_yaml(content: bytes) -> TreeDocument:
+def read_yaml(content: bytes) -> MessagesDocument:
     """Reads messages in YAML.
 
     Raises:
@@ -127,16 +121,16 @@ def read_yaml(content: bytes) -> TreeDocument:
     except (YAMLError, UnicodeDecodeError, RecursionError) as error:
         raise _unreadable("yaml", str(error)) from None
 
-    def dump(changed: object) -> bytes:
+    def dump() -> bytes:
         stream = io.BytesIO()
-        yaml.dump(changed, stream)
+        yaml.dump(tree, stream)
         return stream.getvalue()
 
-    return TreeDocument(content, tree, list(_texts("yaml", tree)), dump)
+    return MessagesDocument(content, list(_texts("yaml", tree)), dump)
 
 
-def _texts(format: str, tree: Any) -> Iterator[tuple[Any, Any, Message]]:
-    """The texts of a tree, in order.
+def _texts(format: str, tree: Any) -> Iterator[tuple[str, Callable[[str], None]]]:
+    """The texts of a tree, in order, each with what puts another one in its place.
 
     Values that are no text are left alone under a single key at the top, the language, as Rails
     has it; elsewhere they are a sign of settings, whose texts are names.
@@ -155,7 +149,7 @@ def _texts(format: str, tree: Any) -> Iterator[tuple[Any, Any, Message]]:
         children = []
         for key, value in list(node.items() if isinstance(node, dict) else enumerate(node)):
             if isinstance(value, str):
-                yield node, key, Message.of(value)
+                yield value, partial(_put, node, key)
             elif isinstance(value, (dict, list)):
                 children.append(value)
             elif not of_language:
@@ -167,6 +161,10 @@ def _texts(format: str, tree: Any) -> Iterator[tuple[Any, Any, Message]]:
                     place=Location(format),
                 )
         waiting += reversed(children)
+
+
+def _put(node: Any, key: Any, text: str) -> None:
+    node[key] = type(node[key])(text)  # of YAML's own kinds, which keep the quotes
 
 
 def _unreadable(format: str, fault: str) -> DataError:

@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections.abc import Callable
 
+from jumok.documents.segment import has_word
 from jumok.systems.translation.keeping import Keep
 from jumok.systems.translation.sentences import Span
 
@@ -49,14 +50,9 @@ _SYMBOLS = {"So", "Sk", "Cn", "Co"}
 _WITH_SYMBOL = "\u200d\ufe0e\ufe0f\u20e3 "  # joiners and forms of emoji
 
 
-def core(text: str, keep: Keep | None = USUAL) -> Span | None:
-    """The span of what is translated; None: there is nothing to translate.
-
-    Args:
-        text: a segment, normalised.
-        keep: finds strings that are kept; a text of nothing else is copied.
-    """
-    if not has_words(text, keep):
+def core(text: str) -> Span | None:
+    """The span of what is translated of a normalised segment; None: nothing of it is."""
+    if not _has_own_word(text):
         return None
     start, end = 0, len(text)
     for _ in range(MOST_EDGES):
@@ -64,21 +60,19 @@ def core(text: str, keep: Keep | None = USUAL) -> Span | None:
         start, end = _without_edges(text, start, end)
         if (start, end) == before:
             break
-    return (start, end) if any(map(str.isalpha, text[start:end])) else None
+    return (start, end) if has_word(text[start:end]) else None
 
 
-def has_words(text: str, keep: Keep | None = USUAL) -> bool:
-    """Whether there is a letter outside of kept strings."""
-    if not any(map(str.isalpha, text)):
+def _has_own_word(text: str) -> bool:
+    """Whether there is a letter outside of strings that are kept."""
+    if not has_word(text):
         return False
-    if keep is None:
-        return True
     at = 0
-    for one in keep.find(text):
-        if any(map(str.isalpha, text[at : one.start])):
+    for one in USUAL.find(text):
+        if has_word(text[at : one.start]):
             return True
         at = one.end
-    return any(map(str.isalpha, text[at:]))
+    return has_word(text[at:])
 
 
 def _without_edges(text: str, start: int, end: int) -> Span:
