@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse, Response
 
 from jumok.decoding.options import FOR_TRANSLATION, DecodingOptions
 from jumok.serving.http.api.forms import SentFile, fields_of, unified
-from jumok.serving.http.api.scripts import has_letters, likely_languages, name_of
+from jumok.serving.http.api.scripts import likely_languages, name_of
 from jumok.serving.http.api.submit import (
     EngineAnswers,
     check_texts,
@@ -171,7 +171,7 @@ async def _plain_texts(
     model = model_for(service, *languages)
     nbest = options.nbest
     work = TranslateHandler(loaded_system(model, Translator), options)
-    lines = [line for text in texts for line in unified(text).split("\n") if has_letters(line)]
+    lines = [line for text in texts for line in unified(text).split("\n") if line.strip()]
     costs = costs_of(service, model, lines, "q", options)
     if lines:
         engine_answers = await submit(context, model, work, [(line, "") for line in lines], costs)
@@ -181,7 +181,7 @@ async def _plain_texts(
     written: list[list[str]] = []
     for text in texts:
         of_lines = [
-            _ranked(next(translations), nbest) if has_letters(line) else [line] * nbest
+            _ranked(next(translations), nbest) if line.strip() else [line] * nbest
             for line in unified(text).split("\n")
         ]
         written.append(list(dict.fromkeys("\n".join(each) for each in zip(*of_lines, strict=True))))
@@ -202,19 +202,14 @@ async def _html_texts(
     languages: tuple[str, str],
     options: DecodingOptions,
 ) -> EngineAnswers:
-    """What has no letters stays as it is."""
     if languages[0] == languages[1]:
         return EngineAnswers(list(texts), {}, set())
     model = model_for(service, *languages)
-    given = [text for text in texts if has_letters(text)]
-    costs = costs_of(service, model, given, "q", options)
-    if not given:
-        return EngineAnswers(list(texts), {}, set())
+    costs = costs_of(service, model, texts, "q", options)
+    if not texts:
+        return EngineAnswers([], {}, set())
     work = TranslateHtmlHandler(loaded_system(model, Translator), options)
-    engine_answers = await submit(context, model, work, given, costs)
-    pages = iter(engine_answers.answers)
-    whole = [next(pages) if has_letters(text) else text for text in texts]
-    return replace(engine_answers, answers=whole)
+    return await submit(context, model, work, texts, costs)
 
 
 def _detected(service: Service, texts: Sequence[str], target: str = "") -> list[dict[str, object]]:

@@ -48,11 +48,6 @@ def name_of(code: str) -> str:
     return LANGUAGE_NAMES.get(code, code)
 
 
-def has_letters(text: str) -> bool:
-    """Whether there is anything to translate; emoji and marks alone are not."""
-    return any(sign.isalnum() for sign in text)
-
-
 def likely_languages(text: str, known: Sequence[str]) -> list[tuple[str, float]]:
     """The languages among `known` that the text's script fits, most likely first.
 
