@@ -129,7 +129,7 @@ def live(browser: Browser, model: str, text: str) -> None:
     threading.Thread(target=server.serve_forever, daemon=True).start()
     tab = browser.new_page()
     tab.goto(server.link)
-    tab.wait_for_selector("#panel .bands path")
+    tab.wait_for_selector("#panel .bands path", state="attached")
     words = [f"{text} {each}" for each in ("rain", "snow", "sand", "grass", "water") * REPEATS]
     begun = process_time()
     waited = sorted(tab.evaluate(TYPED, typed) for typed in words)
