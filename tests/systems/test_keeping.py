@@ -83,10 +83,23 @@ def test_what_is_not_the_same_is_missing(source: str, translation: str) -> None:
 
 @pytest.mark.parametrize(
     "one",
-    ["2024-01-15", "12/31/1999", "+82-10-1234-5678", "1.2.3", "127.0.0.1", "978-3-16-148410-0"],
+    [
+        *("2024-01-15", "12/31/1999", "1.2.3", "127.0.0.1", "978-3-16-148410-0", "v2.0.1-rc.1"),
+        *("+82-10-1234-5678", "+82 10-1234-5678", "+1 (555) 123-4567", "(02) 123-4567"),
+        *("€1,234.56", "1.234,56 €", "US$20", "50%", "20 °C", "ISBN 978-3-16-148410-0"),
+        *("/usr/local/bin", "~/notes/a.md", r"C:\Users\me\a.txt", "@jumok", "#attention"),
+        *("550e8400-e29b-41d4-a716-446655440000", "{% if x %}", "<%= name %>"),
+    ],
 )
-def test_what_is_one_number_is_kept_as_one(one: str) -> None:
+def test_what_is_one_thing_is_kept_as_one(one: str) -> None:
     assert [each.text for each in Keep().find(f"See {one}, now.")] == [one]
+
+
+@pytest.mark.parametrize(
+    "text", ["He and/or she.", "a / b", "C: yes", "item #", "5%d", "a@", "(b)"]
+)
+def test_what_only_looks_like_code_is_none(text: str) -> None:
+    assert [each.text for each in Keep().find(text) if each.text != "%d"] == []
 
 
 def test_what_a_search_has_left_of_a_missing_number_is_found() -> None:

@@ -8,6 +8,8 @@ from typing import NamedTuple
 _TOKEN = re.compile(
     r"(?P<comment><!--.*?(?:-->|\Z))"
     r"|(?P<cdata><!\[CDATA\[.*?(?:\]\]>|\Z))"
+    r"|(?P<template><%(?:(?!%>|<%).)*+%>)"  # without another inside: linear
+    r"|(?P<program><\?(?:(?!\?>|<\?).)*+\?>)"
     r"|(?P<declaration><[!?][^>]*(?:>|\Z))"
     r"|(?P<tag></?[A-Za-z_](?:[^<>\"']|\"[^\"]*\"|'[^']*')*>)"
     r"|(?P<broken></?[A-Za-z][^<>]*>)",

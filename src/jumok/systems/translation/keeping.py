@@ -1,9 +1,10 @@
 """Strings that a translation must keep: placeholders, addresses, numbers.
 
 Two kinds of strings are kept. Those that are code (a placeholder, a URL, an e-mail address, an
-entity, whatever the user's own patterns match) appear in the translation unchanged and as often as
-in the source. Numbers of two digits or more may be written as the other language writes
-them: 1,000.5 as 1.000,5, 10:30 as 10시 30분, 20,000 as 2만; their digits must be there.
+entity, a path, an amount with its sign, whatever the user's own patterns match) appear in the
+translation unchanged and as often as in the source. Numbers of two digits or more may be written
+as the other language writes them: 1,000.5 as 1.000,5, 10:30 as 10시 30분, 20,000 as 2만; their
+digits must be there.
 """
 
 import heapq
@@ -23,12 +24,26 @@ USUAL = (
     r"www\.[^\s<>\"'“”]*[^\s<>\"'“”.,;:!?)\]}、。，」』]",
     r"(?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)+",
     r"\{\{[^{}]*\}\}",
+    r"\{[%#][^{}]*[%#]\}",
+    r"<%[^<>%]*%>",
     r"\$\{[^{}]*\}",
     r"\{[^{}\s]*\}",
     r"%\([A-Za-z_]\w*\)[#0+-]*+\d*+(?:\.\d+)?[diouxXeEfFgGcrsa]",
     r"%(?:\d+\$)?+[0+#-]*+\d*+(?:\.\d+)?[diuxXfFgGcsr@](?![A-Za-z])",
     r"\$[A-Z_][A-Z0-9_]+\b",
     r"&(?:[A-Za-z]\w{1,30}|#\d+|#x[0-9A-Fa-f]+);",
+    r"(?<![\w@.])@[A-Za-z_]\w++(?:\.\w++)*+",  # a person, a topic
+    r"(?<![\w&#])#[^\W\d]\w*+",
+    r"(?<![\w/.~])(?:~|\.\.?)?/(?:[\w.@+-]++/)++[\w.@+-]*+",  # paths of files
+    r"(?<!\w)[A-Za-z]:\\[^\s<>\"'|?*]*[^\s<>\"'|?*.,;:!)\]]",
+    r"(?<![\w.])v\d++(?:\.\d++)++(?:-[\w.]++)?+",  # a version, a book, a key
+    r"(?<!\w)ISBN(?:-1[03])?:? ?[\dX][\dX-]{8,16}(?!\w)",
+    r"(?<!\w)[\da-fA-F]{8}-(?:[\da-fA-F]{4}-){3}[\da-fA-F]{12}(?!\w)",
+    r"(?<![\w+])(?:\+\d{1,3}[ -]?)?+\(\d{2,5}\)[ -]?\d{3,4}[ -]\d{3,4}(?!\d)",  # telephones
+    r"(?<![\w+])\+\d{1,3}(?:[ -]\d{1,5}){2,6}+(?!\d)",
+    r"(?<![\w$])(?:[A-Z]{1,2}\$|[$€£¥₩])\s?\d++(?:[.,]\d++)*+",  # amounts, shares, degrees
+    r"(?<![\w.,:/])[-−]?(?:\d{1,3}(?:[ \u00a0\u202f]\d{3})++|\d++)(?:[.,]\d++)*+"
+    r"[ \u00a0\u202f]?(?:%%|%(?![A-Za-z])|[€£¥₩‰℃]|°[CF]?)",
 )
 """What counts as code in any text, as regular expressions."""
 
@@ -139,8 +154,8 @@ def remains_in(missing: Sequence[Kept], kept: Sequence[Kept], text: str) -> list
 
     They are runs of two digits or more that belong to no other kept string.
     """
-    digits = ["".join(DIGIT_RUN.findall(one.text)) for one in missing if one.kind == "number"]
-    if not digits:
+    digits = ["".join(DIGIT_RUN.findall(one.text)) for one in missing]
+    if not any(digits):
         return []
     whole = sorted(span for _, span in found_in(kept, text) if span)
     free = (run.span() for run in DIGIT_RUN.finditer(text) if len(run[0]) > 1)
