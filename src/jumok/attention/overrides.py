@@ -48,7 +48,7 @@ class ContextAttribute(Generic[Value]):
 
 def any_overrides() -> bool:
     """Whether any attribute of any module has another value in this context."""
-    return _VALUES.get() is not None
+    return bool(_VALUES.get())
 
 
 def is_overridden(name: str, owner: object) -> bool:

@@ -202,6 +202,9 @@ class Trace:
             ones included: the target's axis is a tree (`Axis.parents`), and each of its tokens has
             one row at every site.
         index: the index of this input among all recorded texts or images, from 0.
+        segment: which of the segments of its text this is, from 0: a translator reads a line
+            sentence by sentence. None: the text was read whole, for an output that was given.
+        segments: how many the text has.
         changes: those by `jumok.changed` and `jumok.patched` ("head off: cross 2.3").
         walk: the vectors around the attention modules, for the page; not saved in files.
     """
@@ -222,12 +225,19 @@ class Trace:
     tree: "Trace | None" = None
     fingerprint: str = ""
     index: int = 0
+    segment: int | None = 0
+    segments: int = 1
     changes: tuple[str, ...] = field(default_factory=changes_here)
     walk: Walk | None = None
 
     def __repr__(self) -> str:
         texts = " -> ".join(repr(each) for each in (self.text, self.output) if each)
         return f"<Trace of {self.model} ({self.task}, {self.level}): {texts}>"
+
+    @property
+    def copied(self) -> bool:
+        """Whether there was nothing to read: a text without a word is its own translation."""
+        return bool(self.text) and not self.axes
 
     def hypothesis(self, token: int) -> "Trace":
         """The hypothesis of a tree that ends with this token of the target, as a trace."""
@@ -325,6 +335,8 @@ class Trace:
             "model": self.model,
             "fingerprint": self.fingerprint,
             "index": self.index,
+            "segment": self.segment,
+            "segments": self.segments,
             "changes": list(self.changes),
             "task": self.task,
             "level": self.level,

@@ -202,6 +202,11 @@ class Messages:
     def texts(self) -> list[str]:
         return [text for line in range(len(self.lines)) for text in self._texts(line)]
 
+    @property
+    def owners(self) -> list[int]:
+        """The index of each text's line."""
+        return [line for line in range(len(self.lines)) for _ in self._texts(line)]
+
     def prefixes(self, prefixes: Sequence[str] | None) -> Sequence[str] | None:
         """The forced beginning of each text: that of a message is its first text's."""
         if prefixes is None or len(prefixes) != len(self.lines):
