@@ -41,7 +41,7 @@ def force_translation(translator: Translator, text: str, request: TraceRequest) 
         cut = translator.cut([text])
         number = _chosen(cut.parts, request.segment)
     part = cut.parts[number or 0] if cut.parts else Segment(0, [])
-    if part.ids or not cut.parts or request.target is not None:
+    if part.ids or request.target is not None or not cut.copies:
         check_length(text, part.ids, translator.max_tokens)
     search: SearchTree | None = SearchTree()
     if request.target is None:
@@ -59,7 +59,7 @@ def force_translation(translator: Translator, text: str, request: TraceRequest) 
         target=partial(_target, model, source, write),
         copied=not part.ids,
         segment=number,
-        segments=len(cut.parts),
+        segments=max(len(cut.parts), 1),
     )
 
 
@@ -97,12 +97,12 @@ def _search_translation(
     with cancel_scope(request.extras.check_cancelled):
         written = translator.write(cut, options, forced, alignments=cut.tagged)
     (answer,) = cut.joined(written, None if options.sample else options.nbest, False)
-    best, part = tokenizer.ids(written[number][0].tokens), cut.parts[number]
-    if not part.ids:
+    if not cut.parts or not cut.parts[number].ids:
         return answer.text, [], None
+    best = tokenizer.ids(written[number][0].tokens)
     if not request.extras.search_tree:
         return answer.text, best, None
-    sources = translator.searcher_for(options).read([part.ids])
+    sources = translator.searcher_for(options).read([cut.parts[number].ids])
 
     def attention(paths: Sequence[Sequence[int]]) -> Sequence[Weights]:
         return sources.select([0] * len(paths)).attention(paths)

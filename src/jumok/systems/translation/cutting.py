@@ -48,6 +48,16 @@ class CutLines:
         """For each segment its number in its line, and how many the line has."""
         return numbered(self.lines)
 
+    @property
+    def copies(self) -> list[tuple[int, tuple[int, int], str]]:
+        """What no model reads, as the event COPIED has it: segments without a word, and damaged
+        messages.
+        """
+        rows = zip(self.parts, self.lines, self.numbers, strict=True)
+        copied = [(line, at, part.between(part.text)) for part, line, at in rows if not part.ids]
+        damaged = [line for line, each in self.messages.messages.items() if each is None]
+        return copied + [(line, (0, 1), self.messages.lines[line]) for line in damaged]
+
     def joined(
         self,
         translated: Sequence[Sequence[Translation]],

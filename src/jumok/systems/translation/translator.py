@@ -284,9 +284,8 @@ class Translator(TranslationModels, FileTranslator):
                 written[row] = translations
             left.update(lines[rows[row]] for row in read.left)
 
-        for row, part in enumerate(parts) if recorded else ():
-            if not part.ids:
-                emit(self, COPIED, lines[row], numbers[row], part.between(part.text))
+        for copy in cut.copies if recorded else ():
+            emit(self, COPIED, *copy)
         batches = [
             [rows_read[place] for place in places]
             for places in batched_rows([parts[row].ids for row in rows_read], batch_size)
