@@ -86,7 +86,9 @@ def test_a_message_among_lines(tiny_bundle: Path) -> None:
 
 
 def _capitals(text: str) -> str:
-    return re.sub(r"\{[^}]*\}|[^{]+", lambda each: each[0] if "{" in each[0] else each[0].upper(), text)
+    return re.sub(
+        r"\{[^}]*\}|[^{]+", lambda each: each[0] if "{" in each[0] else each[0].upper(), text
+    )
 
 
 def capitals_of(lines: list[str]) -> list[str]:

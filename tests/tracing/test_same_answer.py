@@ -16,23 +16,26 @@ from jumok.tracing.comparison import Comparison
 from jumok.tracing.request import NOTHING
 
 SENTENCES = [
-    "The cat saw a dog.", "A student sat.", "나는 학생입니다.", "Two red cars barked!", "Who sat on the mat?",
+    "The cat saw a dog.", "A student sat.", "나는 학생입니다.", "Two red cars barked!",
+    "Who sat on the mat?",
 ]  # fmt: skip
 FORMS = [
-    "{}", "1. {}", "• {}", "- [ ] {}", "“{}”", "({})", "♪ {} ♪", "😀 {} 🎉", "{} [1]", "{}²", "> {}",
-    "{} Then it slept.", "100. {}", "{} 2024-01-15", "{} 20 dogs came.", "I have %d of {}", "{} {{name}}",
-    "{{0}}: {}", "<b>{}</b>", "{} <br/> It sat. <i>So</i> it is.", "{} See https://a.b/c?d=1.", "a@b.org {}",
-    "{} 3.5 kg, 1,000 and 10:30", "{}  ", "\t{}", "“{}” – “{}”", "{} 👨‍👩‍👧 {}", "$HOME {} &amp; ${{x}}",
-    "{{n, plural, one {{{}}} other {{# {}}}}}", "{} 100 200 300 400 500 600 700 800", "ca\u00adt {}",
-    "{{n, plural, one {{{}}}", "{} <b>The", "{}{}", "…{}…", "«{}» 12", "{}\n{}", "[x] {} (2)", "C++: {}",
-    "{} 日本語。", "ﬁ {}", "{}…", "A) {} B) {}", "10 km {}", "#{} #1", "{} %(a)s %s", "{}\u2028{}",
-    "-5 {} +3", "{} {{{{y}}}} 42", "WWW.A.ORG {}", "{}. {}. {}", "{} 12/31/1999", "02-123-4567 {}",
-    "“{} 15”",
+    "{}", "1. {}", "• {}", "- [ ] {}", "“{}”", "({})", "♪ {} ♪", "😀 {} 🎉", "{} [1]", "{}²",
+    "> {}", "{} Then it slept.", "100. {}", "{} 2024-01-15", "{} 20 dogs came.",
+    "I have %d of {}", "{} {{name}}", "{{0}}: {}", "<b>{}</b>",
+    "{} <br/> It sat. <i>So</i> it is.", "{} See https://a.b/c?d=1.", "a@b.org {}",
+    "{} 3.5 kg, 1,000 and 10:30", "{}  ", "\t{}", "“{}” – “{}”", "{} 👨‍👩‍👧 {}",
+    "$HOME {} &amp; ${{x}}", "{{n, plural, one {{{}}} other {{# {}}}}}",
+    "{} 100 200 300 400 500 600 700 800", "ca\u00adt {}", "{{n, plural, one {{{}}}",
+    "{} <b>The", "{}{}", "…{}…", "«{}» 12", "{}\n{}", "[x] {} (2)", "C++: {}", "{} 日本語。",
+    "ﬁ {}", "{}…", "A) {} B) {}", "10 km {}", "#{} #1", "{} %(a)s %s", "{}\u2028{}",
+    "-5 {} +3", "{} {{{{y}}}} 42", "WWW.A.ORG {}", "{}. {}. {}", "{} 12/31/1999",
+    "02-123-4567 {}", "“{} 15”",
 ]  # fmt: skip
 COPIED = [
-    "100", "-", "2024-01-15", "12:30", "😀", "👨‍👩‍👧 🎉", "%s", "{name}", "https://a.b/c?d", "a@b.org",
-    "&nbsp;", "…", "1.", "- [x]", "(2)", "$HOME", "%(count)d / %(all)d", "3.14 %", "1 2 3", "*** ",
-    "10. 20. 30.", "{n, plural, one {#} other {#}}",
+    "100", "-", "2024-01-15", "12:30", "😀", "👨‍👩‍👧 🎉", "%s", "{name}", "https://a.b/c?d",
+    "a@b.org", "&nbsp;", "…", "1.", "- [x]", "(2)", "$HOME", "%(count)d / %(all)d", "3.14 %",
+    "1 2 3", "*** ", "10. 20. 30.", "{n, plural, one {#} other {#}}",
 ]  # fmt: skip
 EMPTY = ["", "  ", "\u200b\u00ad", "\n"]
 LINES = [form.format(*[one] * 4) for form, one in product(FORMS, SENTENCES)] + COPIED * 2

@@ -41,7 +41,7 @@ STEP_CHOICES = 5
 
 ARRAYS = (
     *("weights", "norms", "bias", "allowed", "energy", "query", "key", "value"),
-    *("sink", "factors"),
+    *("sink", "factors", "scores"),
 )
 
 _CHANGES: ContextVar[tuple[str, ...]] = ContextVar("jumok_changes", default=())
@@ -123,6 +123,7 @@ class Site:
         sink: (heads), the score of each head's sink, which takes the rest of every row; None: none.
         factors: (heads), the factor of each head's map in the output, negative where a map is
             subtracted (differential attention); None: all are 1.
+        scores: (heads query key), without the bias and the mask, where `scale` is None; level "qk".
     """
 
     __pydantic_config__: ClassVar[dict[str, object]] = JUDGED
@@ -145,6 +146,7 @@ class Site:
     residual_gate: float | None = None
     sink: Array | None = None
     factors: Array | None = None
+    scores: Array | None = None
 
     def __repr__(self) -> str:
         return f"<Site {self.name} ({self.kind}): weights {self.weights.shape}>"
@@ -402,7 +404,7 @@ def _at_positions(site: Site, axis: str, path: Sequence[int]) -> Site:
     """A site with only these positions of one axis, as queries and as keys."""
     asks, answers = site.queries == axis, site.keys == axis
     cut = {}
-    for name in ("weights", "norms", "bias", "allowed", "query", "key", "value"):
+    for name in ("weights", "norms", "bias", "allowed", "scores", "query", "key", "value"):
         array = getattr(site, name)
         if array is not None and (answers if name in ("key", "value") else asks):
             array = array[..., path, :]

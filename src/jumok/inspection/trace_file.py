@@ -335,6 +335,7 @@ def _check_site(site: Site, axes: Mapping[str, Axis]) -> None:
         "weights": (heads or None, queries, keys),
         "norms": (queries, keys),
         "bias": (heads, queries, keys),
+        "scores": (heads, queries, keys),
         "allowed": (queries, keys),
         "energy": (None,),
         "sink": (heads,),

@@ -114,7 +114,8 @@ def tree_site(
         vectors = of_tokens("query"), key, value
     allowed = tokens.within(builder.window(site)) if own else None
     bias = None if last.bias is None else of_keys("bias")
-    return builder.site(site, last, of_keys("weights"), vectors, bias, allowed)
+    scores = None if last.scores is None else of_keys("scores")
+    return builder.site(site, last, of_keys("weights"), vectors, bias, allowed, scores)
 
 
 def traces_of(adapter: ModelAdapter, recorded: RecordedPass, level: Level) -> Iterator[Trace]:

@@ -20,7 +20,7 @@ from jumok.inspection.sites import AttentionCall, numpy_of
 from jumok.inspection.trace import STEP_CHOICES, Array, Level, changes_here
 from jumok.shapes import Float, Int, Tensor
 
-Fact = Literal["weights", "bias", "query", "key", "value"]
+Fact = Literal["weights", "bias", "scores", "query", "key", "value"]
 """The parts of an attention call."""
 
 
@@ -189,6 +189,9 @@ def _of_tokens(call: AttentionCall, fact: Fact) -> Float[Tensor, "rows heads new
         return call.weights
     if fact == "bias":
         return call.full_bias
+    if fact == "scores":
+        assert call.scores is not None
+        return call.scores
     assert call.vectors is not None
     query, key, value = call.vectors
     new = call.weights.shape[2]
@@ -361,7 +364,7 @@ class Recorder(threading.local):
         Returns:
             If there are texts, the rows with an output that the recorded search did not consider:
             another one had constraints, something was inserted, or the native engine has searched.
-            They are forgotten, and what is read next are their outputs, one after another.
+            They are forgotten, and the outputs of each are expected to be read next.
         """
         here, numbers = self._pass, self._next
         if numbers is None and here is not None:
