@@ -191,7 +191,7 @@ export const WORDS = {
     givePicture: "위에 이미지의 경로를 적거나 파일을 고르세요.",
     output: "출력",
     copied: "단어가 없는 글이라 그대로 옮깁니다. 모델은 아무것도 읽지 않습니다.",
-    segments: (shown, all) => `모델은 이 글을 ${all}조각으로 나누어 읽습니다. 화면은 ${shown}번째 조각입니다.`,
+    segments: (shown, all) => `모델은 이 글을 세그먼트 ${all}개로 나누어 읽습니다. 화면은 ${shown}번째 세그먼트입니다.`,
     examples: "예문",
     inPage: (weights, precision, milliseconds) =>
       `이 페이지 안에서 ${milliseconds.toFixed(1)} ms 만에 계산했습니다. 가중치 ${weights.toLocaleString("ko")}개, ${precision}. 아무것도 전송하지 않습니다.`,

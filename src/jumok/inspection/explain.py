@@ -76,8 +76,9 @@ def choose(
             that writes it; None: as in the model's alignment setting.
 
     Raises:
-        DataError: no such token. ModelError: no such part or layer.
+        DataError: no such token, or the text was copied. ModelError: no such part or layer.
     """
+    _check_read(trace)
     parts = [part] if part else ["encoder", "cross", "decoder", "image"]
     for candidate in parts:
         sites = [site for site in trace.sites if site.part == candidate]
@@ -100,12 +101,22 @@ def choose(
     )
 
 
+def _check_read(trace: Trace) -> None:
+    if trace.copied:
+        raise DataError(
+            "there is no word in this text: it was copied, and the model read nothing.",
+            got=repr(trace.text),
+            do="give a text with a word",
+        )
+
+
 def part_sites(trace: Trace, part: Part | None = None) -> list[Site]:
     """The sites of a part, or of the first part that the trace has.
 
     Raises:
-        ModelError: the trace has no attention of that part.
+        DataError: the text was copied. ModelError: the trace has no attention of that part.
     """
+    _check_read(trace)
     known = [each for each in PART_ORDER if any(site.part == each for site in trace.sites)]
     wanted = part or next(iter(known), None)
     sites = [site for site in trace.sites if site.part == wanted]

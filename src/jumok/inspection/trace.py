@@ -10,8 +10,6 @@ import io
 import json
 import zipfile
 from collections.abc import Container, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field, replace
 from itertools import repeat
 from pathlib import Path
@@ -20,6 +18,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
+from jumok.attention.overrides import changes_here
 from jumok.attention.role import Part
 from jumok.data.files.atomic import atomic_file
 from jumok.errors import optional_import
@@ -43,23 +42,10 @@ ARRAYS = (
     *("weights", "norms", "bias", "allowed", "energy", "query", "key", "value"),
     *("sink", "factors", "scores"),
 )
-
-_CHANGES: ContextVar[tuple[str, ...]] = ContextVar("jumok_changes", default=())
-
-
-def changes_here() -> tuple[str, ...]:
-    """The changes of models in this context: "head off: cross 2.3", "patched: decoder.blocks.1"."""
-    return _CHANGES.get()
-
-
-@contextmanager
-def naming(changes: tuple[str, ...]) -> Iterator[None]:
-    """Names further changes, for the traces that are made inside the block."""
-    token = _CHANGES.set((*_CHANGES.get(), *changes))
-    try:
-        yield
-    finally:
-        _CHANGES.reset(token)
+PLAIN = (
+    *("model", "fingerprint", "changes", "task", "level", "text", "output"),
+    *("index", "segment", "segments"),
+)
 
 
 @dataclass(frozen=True)
@@ -204,9 +190,8 @@ class Trace:
             ones included: the target's axis is a tree (`Axis.parents`), and each of its tokens has
             one row at every site.
         index: the index of this input among all recorded texts or images, from 0.
-        segment: which of the segments of its text this is, from 0: a translator reads a line
-            sentence by sentence. None: the text was read whole, for an output that was given.
-        segments: how many the text has.
+        segment: which of the `segments` of its text, from 0: a translator reads a line sentence by
+            sentence. None: the text was read whole, for an output that was given.
         changes: those by `jumok.changed` and `jumok.patched` ("head off: cross 2.3").
         walk: the vectors around the attention modules, for the page; not saved in files.
     """
@@ -332,18 +317,8 @@ class Trace:
 
     def head(self) -> dict[str, object]:
         """All but the arrays, as plain JSON."""
-        return {
+        return {name: getattr(self, name) for name in PLAIN} | {
             "format": TRACE_FORMAT,
-            "model": self.model,
-            "fingerprint": self.fingerprint,
-            "index": self.index,
-            "segment": self.segment,
-            "segments": self.segments,
-            "changes": list(self.changes),
-            "task": self.task,
-            "level": self.level,
-            "text": self.text,
-            "output": self.output,
             "axes": {name: asdict(axis) for name, axis in self.axes.items()},
             "picture": None if self.picture is None else asdict(self.picture),
             "sites": [site_head(site) for site in self.sites],

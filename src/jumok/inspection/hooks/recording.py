@@ -14,10 +14,11 @@ import numpy as np
 import torch
 
 from jumok.attention.observe import Attention
+from jumok.attention.overrides import changes_here
 from jumok.data.tokenizer import END, PAD
 from jumok.decoding import Hypothesis
 from jumok.inspection.sites import AttentionCall, numpy_of
-from jumok.inspection.trace import STEP_CHOICES, Array, Level, changes_here
+from jumok.inspection.trace import STEP_CHOICES, Array, Level
 from jumok.shapes import Float, Int, Tensor
 
 Fact = Literal["weights", "bias", "scores", "query", "key", "value"]
