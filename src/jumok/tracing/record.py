@@ -41,9 +41,10 @@ def record(
             model.translate(["I am a student."], beam=5)
         recording.trace.save("t.npz")
 
-    The recording is empty until the block ends; then it has the traces of all sentences in the
-    order of the input, and `recording.trace` is that of the first one and of the best output for
-    it. `Trace.tree` has every hypothesis that was in the beam.
+    The recording is empty until the block ends; then it has the traces of all inputs in their
+    order, segment by segment where a text was read in several (`Trace.segment`), and
+    `recording.trace` is that of the first one and of the best output for it. `Trace.tree` has every
+    hypothesis that was in the beam, unless strings were kept that search alone did not write.
 
     Many sentences need a gigabyte and more. `each` receives every trace as soon as it is finished,
     batch by batch, and none is kept:
