@@ -89,7 +89,7 @@ def test_the_live_page_shows_what_translate_gives(tiny_bundle: Path) -> None:
 def test_what_search_alone_does_not_write_is_recorded_as_it_is_written(tiny_bundle: Path) -> None:
     """Kept strings and terms: the trace has the tokens of the answer, and their probabilities."""
     system = jumok.load(tiny_bundle, engine="torch", kind=jumok.Translator)
-    lines, terms = ["The cat saw 20 dogs.", "A student sat."], {"student": "학생"}
+    lines, terms = ["The cat saw 20 dogs.", "A student sat."], {"student": "강아지네"}
     with jumok.record(system, level="qk") as recording:
         answers = system.translate(lines, SHORT, glossary=terms, nbest=2)
     for line, answer in enumerate(answers):
@@ -123,7 +123,7 @@ def test_rounded_weights_write_what_is_recorded(tiny_bundle: Path, precision: st
 
 def test_a_segment_is_chosen(tiny_bundle: Path) -> None:
     system = jumok.load(tiny_bundle)
-    text = "100. The cat sat. A dog barked."
+    text = "100! The cat sat. A dog barked."
     whole = system.translate([text], SHORT)[0].text
     traced = partial(jumok.trace, system, text, options=SHORT, extras=NOTHING)
     first, second, copied = traced(), traced(segment=2), traced(segment=0)
