@@ -158,9 +158,9 @@ class Recording:
         recording.save("all.npz")
 
     Attributes:
-        traces: one for each output. `Trace.index` is the number of its input, from 0: an n-best
-            list has several traces with one index, best first, and a long sentence that is read in
-            segments has one for each.
+        traces: one for each output of each segment. `Trace.index` is the number of its input, from
+            0, and `Trace.segment` which of the input's segments it is of: those of a line come in
+            the order of its text, and of an n-best list in its order, best first.
     """
 
     def __init__(self, traces: Iterable[Trace] = ()) -> None:
@@ -335,6 +335,7 @@ def _check_site(site: Site, axes: Mapping[str, Axis]) -> None:
         "weights": (heads or None, queries, keys),
         "norms": (queries, keys),
         "bias": (heads, queries, keys),
+        "scores": (heads, queries, keys),
         "allowed": (queries, keys),
         "energy": (None,),
         "sink": (heads,),

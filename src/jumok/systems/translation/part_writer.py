@@ -69,8 +69,8 @@ class PartWriter:
         read: ReadSources,
         options: DecodingOptions,
         prefixes: Prefixes | None,
-    ) -> list[list[Translation]]:
-        """For each segment its translations, best first."""
+    ) -> list[list[Draft]]:
+        """For each segment its drafts, best first."""
         drafts = [
             [self._draft(each) for each in of_part] for of_part in read.search(options, prefixes)
         ]
@@ -79,6 +79,12 @@ class PartWriter:
         if any(terms) or any(kept):
             self._search_again(parts, terms, kept, drafts, read, options, prefixes)
             self._insert(parts, kept, drafts, read)
+        return drafts
+
+    def translations(
+        self, parts: Sequence[Segment], read: ReadSources, drafts: Sequence[Sequence[Draft]]
+    ) -> list[list[Translation]]:
+        """The drafts as translations, aligned if that was requested."""
         return self._translations(parts, read, drafts, self.alignments)
 
     def _draft(self, hypothesis: Hypothesis, forced: tuple[str, ...] = ()) -> Draft:

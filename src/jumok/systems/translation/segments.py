@@ -40,6 +40,10 @@ class Segment:
         same = tuple((word, word) for word in range(len(plain_words(self.text))))
         return Translation(self.text, alignment=same)
 
+    def between(self, text: str) -> str:
+        """A text between its signs."""
+        return f"{self.before}{text}{self.after}"
+
     def with_edges(self, translation: Translation) -> Translation:
         """A translation of its text between its signs."""
         if not (self.before or self.after):
@@ -47,8 +51,7 @@ class Segment:
         links = translation.alignment
         if links is not None:
             links = self._links_with_edges(links, len(plain_words(translation.text)))
-        text = f"{self.before}{translation.text}{self.after}"
-        return replace(translation, text=text, alignment=links)
+        return replace(translation, text=self.between(translation.text), alignment=links)
 
     def _links_with_edges(self, links: Sequence[Link], words: int) -> tuple[Link, ...]:
         """The links of a text of so many words, and those of each sign to itself.
