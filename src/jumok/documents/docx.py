@@ -16,6 +16,7 @@ from typing import Any
 
 from jumok.data.files.damage import ANYTHING
 from jumok.data.files.elements import XmlElement
+from jumok.data.files.unpacking import ALWAYS_UNPACKED, check_members, unpacked
 from jumok.documents.segment import (
     Chunk,
     DocumentSegment,
@@ -152,7 +153,12 @@ class DocxDocument:
         parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True)
         with zipfile.ZipFile(io.BytesIO(self.content)) as archive:
             names = [name for name in archive.namelist() if _is_text(name)]
-            return {name: etree.fromstring(archive.read(name), parser) for name in sorted(names)}
+            size = sum(archive.getinfo(name).file_size for name in names)
+            if size > ALWAYS_UNPACKED:
+                raise ValueError(f"its text has {size:,} bytes, and may have {ALWAYS_UNPACKED:,}")
+            return {
+                name: etree.fromstring(unpacked(archive, name), parser) for name in sorted(names)
+            }
 
     @cached_property
     def _sentences(self) -> list[tuple[str, _Sentence]]:
@@ -180,7 +186,7 @@ class DocxDocument:
             zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as new,
         ):
             for info in old.infolist():
-                data = old.read(info)
+                data = unpacked(old, info)
                 if info.filename in changed:
                     data = _etree().tostring(
                         self._trees[info.filename],
@@ -208,6 +214,7 @@ def read_docx(content: bytes) -> DocxDocument:
     document = DocxDocument(content)
     try:  # everything is read here, so that faults are found before anything is translated
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            check_members(archive, len(content))
             broken = archive.testzip()
         if broken is not None:
             raise ValueError(f"{broken} is damaged")
