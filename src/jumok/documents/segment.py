@@ -124,15 +124,24 @@ def _is_edge(chunk: Chunk) -> bool:
     return chunk.kind in ("open", "close", "point") or not chunk.text.strip(BLANK)
 
 
+DEEPEST = 100
+"""Elements in elements; the ends of those further inside are apart."""
+
+
 def _partners(chunks: Sequence[Chunk]) -> dict[int, int]:
     """The index of the other end of each element; ends without one are left out."""
     partner: dict[int, int] = {}
     waiting: list[int] = []
     by_name: Counter[str] = Counter()
+    too_deep: Counter[str] = Counter()
     for index, chunk in enumerate(chunks):
-        if chunk.kind == "open":
+        if chunk.kind == "open" and len(waiting) < DEEPEST:
             waiting.append(index)
             by_name[chunk.name] += 1
+        elif chunk.kind == "open":
+            too_deep[chunk.name] += 1
+        elif chunk.kind == "close" and too_deep[chunk.name]:
+            too_deep[chunk.name] -= 1
         elif chunk.kind == "close" and by_name[chunk.name]:
             while True:  # what was opened within and not closed has no other end
                 opened = waiting.pop()

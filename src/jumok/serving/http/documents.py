@@ -7,7 +7,7 @@ deadline. The process is started when it is first needed, and again after it was
 import asyncio
 import sys
 import time
-from asyncio.subprocess import PIPE, Process
+from asyncio.subprocess import DEVNULL, PIPE, Process
 from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
@@ -88,7 +88,12 @@ class DocumentReader:
 
     async def _begin(self) -> None:
         command = sys.executable, "-m", DocumentQuestion.__module__
-        self._process = await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE)
+        self._process = await asyncio.create_subprocess_exec(
+            *command,
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=DEVNULL,  # a library's warnings quote the document
+        )
         await self._frame(self._process)
 
     async def _answered(self, question: bytes) -> dict[str, Any]:
