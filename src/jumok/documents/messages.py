@@ -120,10 +120,10 @@ def read_yaml(content: bytes) -> MessagesDocument:
     class Scanner(RoundTripScanner):
         """Its time grows with the square of the depth, so there is a deepest."""
 
-        def fetch_flow_collection_start(self, TokenClass: Any, to_push: str) -> None:
+        def fetch_flow_collection_start(self, *args: Any, **named: Any) -> None:
             if len(self.flow_context) >= DEEPEST:
                 raise YAMLError(f"lists in lists are more than {DEEPEST} deep")
-            super().fetch_flow_collection_start(TokenClass, to_push)
+            super().fetch_flow_collection_start(*args, **named)
 
     yaml = YAML()
     yaml.Scanner = Scanner
