@@ -30,12 +30,15 @@ class DocumentReader:
 
     Args:
         most: questions that may wait for it.
+
+    Attributes:
+        process: None: it is not needed yet, or was killed.
     """
 
     def __init__(self, most: int) -> None:
         self._most, self._waiting = most, 0
         self._turn = asyncio.Lock()
-        self._process: Process | None = None
+        self.process: Process | None = None
         self._started: asyncio.Task[None] | None = None
 
     async def ask(self, question: DocumentQuestion, deadline: float) -> Any:
@@ -71,10 +74,10 @@ class DocumentReader:
 
     def close(self) -> None:
         """Ends the process."""
-        if self._process is not None:
+        if self.process is not None:
             with suppress(ProcessLookupError):
-                self._process.kill()
-        self._process = self._started = None
+                self.process.kill()
+        self.process = self._started = None
 
     async def _start(self) -> None:
         """Waits until there is a process; a request that cannot wait so long does not end it."""
@@ -88,16 +91,16 @@ class DocumentReader:
 
     async def _begin(self) -> None:
         command = sys.executable, "-m", DocumentQuestion.__module__
-        self._process = await asyncio.create_subprocess_exec(
+        self.process = await asyncio.create_subprocess_exec(
             *command,
             stdin=PIPE,
             stdout=PIPE,
             stderr=DEVNULL,  # a library's warnings quote the document
         )
-        await self._frame(self._process)
+        await self._frame(self.process)
 
     async def _answered(self, question: bytes) -> dict[str, Any]:
-        process = self._process
+        process = self.process
         assert process is not None
         assert process.stdin is not None
         try:
