@@ -273,7 +273,7 @@ class _Aligned:
         return start, max(start, end)
 
     def _shared_start(self, start: int, end: int, first: int, last: int) -> int:
-        """How much of the target, from `start`, corresponds to the source from `first` to `last`."""
+        """How much of a span of the target corresponds to one of the source, at the starts."""
         if last - first > LONGEST_SHARED:
             return 0
         return _shared(
