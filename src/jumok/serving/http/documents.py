@@ -52,6 +52,8 @@ class DocumentReader:
             RequestRefused: the deadline has passed; the document takes too much time or memory, or
                 its reader failed; or too many wait.
         """
+        if time.monotonic() >= deadline:
+            raise deadline_passed()
         if self._waiting >= self._most:
             text = f"The queue of documents is full: the limit is {self._most}."
             raise RequestRefused(429, "queue_full", text, retry_after=1)
@@ -114,7 +116,7 @@ class DocumentReader:
             raise RequestRefused(400, "document_too_complex", text) from None
         except (EOFError, ConnectionError):
             self.close()
-            text = "Reading the document takes more memory than it may."
+            text = "The document takes more memory than it may, or breaks its reader."
             raise RequestRefused(400, "document_too_complex", text) from None
         except asyncio.CancelledError:  # the deadline has passed, or the client has gone
             self.close()
