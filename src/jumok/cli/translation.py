@@ -16,7 +16,7 @@ from jumok.cli.output.streams import STANDARD
 from jumok.cli.screen import counted
 from jumok.data.files.atomic import atomic_file
 from jumok.data.files.formats import COMPRESSED, kind_of_name
-from jumok.data.files.reading import first_bytes, open_bytes
+from jumok.data.files.reading import first_bytes, open_bytes, whole_file
 from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -133,9 +133,7 @@ def translate_to(answers: Answers, file: Path | None, output: Path | None, forma
     if file is None or file == STANDARD:
         content, name = sys.stdin.buffer.read(), "standard input"
     else:
-        name = str(file)
-        with open_bytes(file) as stream:
-            content = stream.read()
+        content, name = whole_file(file), str(file)
 
     def lines(texts: Iterable[str]) -> "Iterable[Translation]":
         return counted(answers.each(texts))

@@ -7,7 +7,7 @@ from pathlib import Path
 from jumok.data.files.formats import FILE_KINDS, bare_name, kind_of
 from jumok.documents.document import UNKNOWN, Document, Languages
 from jumok.documents.docx import read_docx
-from jumok.documents.html import read_html
+from jumok.documents.html import HtmlDocument, read_html
 from jumok.documents.markdown import read_markdown
 from jumok.documents.messages import (
     read_json,
@@ -69,9 +69,9 @@ def document_format(file: Path, head: bytes) -> str | None:
 
 
 def read_document(
-    content: bytes, format: str, languages: Languages, name: Path | str = ""
+    content: bytes | str, format: str, languages: Languages, name: Path | str = ""
 ) -> Document:
-    """Reads the document in these bytes.
+    """Reads the document in these bytes, without their byte order mark; or in a text, of HTML.
 
     Raises:
         ConfigError: the format does not exist.
@@ -85,7 +85,9 @@ def read_document(
             got=repr(format),
         )
     try:
-        return DOCUMENT_READERS[format](content, languages)
+        if isinstance(content, str):
+            return HtmlDocument(content, "utf-8", languages)
+        return DOCUMENT_READERS[format](content.removeprefix(codecs.BOM_UTF8), languages)
     except DataError as error:
         line = error.place.line if error.place else None
         raise DataError(
@@ -98,7 +100,7 @@ def read_document(
 
 
 def translate_document(
-    content: bytes,
+    content: bytes | str,
     translate: Translate,
     format: str,
     *,
@@ -118,12 +120,13 @@ def translate_document(
         MissingExtraError: the format's library is not installed.
     """
     # A byte order mark is no part of the first line; it stays.
-    mark = codecs.BOM_UTF8 if content.startswith(codecs.BOM_UTF8) else b""
-    document = read_document(content.removeprefix(mark), format, languages, name)
-    return mark + document.written(translated(document, translate))
+    of_bytes = isinstance(content, bytes)
+    mark = codecs.BOM_UTF8 if of_bytes and content.startswith(codecs.BOM_UTF8) else b""
+    document = read_document(content, format, languages, name)
+    return mark + document.written(_translated(document, translate))
 
 
-def translated(document: Document, translate: Translate) -> list[Translated]:
+def _translated(document: Document, translate: Translate) -> list[Translated]:
     """The translations of a document's texts; those without a word are left unchanged.
 
     Raises:

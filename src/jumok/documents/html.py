@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 
 from jumok.documents.document import Languages, Slot, TextDocument
-from jumok.documents.markup import Attribute, Token, attributes, end_of, escape, tokens
+from jumok.documents.markup import Attribute, Token, attributes, end_of, escape, tokens, unescape
 from jumok.documents.segment import (
     Chunk,
     DocumentSegment,
@@ -213,7 +213,7 @@ def html_chunks(text: str, sentence: list[Token]) -> Iterator[Chunk]:
         raw, name = text[token.start : token.end], token.name.lower()
         index += 1
         if token.kind == "text":
-            yield Chunk("text", raw, html.unescape(raw))
+            yield Chunk("text", raw, unescape(raw))
         elif token.kind in ("empty", "other") or name in VOID:
             yield Chunk("point", raw)
         elif token.kind == "open" and (name in UNTRANSLATED or _untranslated(raw)):
@@ -247,7 +247,7 @@ def _raised(text: str, sentence: list[Token]) -> dict[int, int]:
 
 def _words(text: str, inside: list[Token]) -> str:
     parts = (text[part.start : part.end] for part in inside if part.kind == "text")
-    return html.unescape("".join(parts)).strip()
+    return unescape("".join(parts)).strip()
 
 
 def tagged_chunks(text: str, frozen: re.Pattern[str]) -> list[Chunk]:

@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
+from warnings import catch_warnings
 
 from jumok.documents.document import Document, TextDocument
 from jumok.documents.markdown import read_markdown
 from jumok.documents.po import Message
-from jumok.documents.segment import DocumentSegment, Translated
+from jumok.documents.segment import DEEPEST, DocumentSegment, Translated
 from jumok.errors import DataError, Location, optional_import
 
 
@@ -114,10 +115,22 @@ def read_yaml(content: bytes) -> MessagesDocument:
     with optional_import("reading YAML files", extra="documents"):
         from ruamel.yaml import YAML
         from ruamel.yaml.error import YAMLError
+        from ruamel.yaml.scanner import RoundTripScanner
+
+    class Scanner(RoundTripScanner):
+        """Its time grows with the square of the depth, so there is a deepest."""
+
+        def fetch_flow_collection_start(self, *args: Any, **named: Any) -> None:
+            if len(self.flow_context) >= DEEPEST:
+                raise YAMLError(f"lists in lists are more than {DEEPEST} deep")
+            super().fetch_flow_collection_start(*args, **named)
+
     yaml = YAML()
+    yaml.Scanner = Scanner
     yaml.preserve_quotes, yaml.width = True, 10**9
     try:
-        tree = yaml.load(content)
+        with catch_warnings(action="ignore"):  # of names that are used twice
+            tree = yaml.load(content)
     except (YAMLError, UnicodeDecodeError, RecursionError) as error:
         raise _unreadable("yaml", str(error)) from None
 

@@ -16,6 +16,9 @@ from typing import NamedTuple
 BLANK = " \t\r\n\f"  # a no-break space is intentional and stays
 _WHITE = re.compile(f"[{BLANK}]+")
 
+LONGEST_SHARED = 200
+"""Characters of a part of a word that is looked for in the translation."""
+
 WordLinks = Sequence[tuple[int, int]]
 """Pairs of a source and a target word, counted from 0; words are what plain spaces separate."""
 
@@ -124,15 +127,24 @@ def _is_edge(chunk: Chunk) -> bool:
     return chunk.kind in ("open", "close", "point") or not chunk.text.strip(BLANK)
 
 
+DEEPEST = 32
+"""Elements in elements; the ends of those further inside are apart."""
+
+
 def _partners(chunks: Sequence[Chunk]) -> dict[int, int]:
     """The index of the other end of each element; ends without one are left out."""
     partner: dict[int, int] = {}
     waiting: list[int] = []
     by_name: Counter[str] = Counter()
+    too_deep: Counter[str] = Counter()
     for index, chunk in enumerate(chunks):
-        if chunk.kind == "open":
+        if chunk.kind == "open" and len(waiting) < DEEPEST:
             waiting.append(index)
             by_name[chunk.name] += 1
+        elif chunk.kind == "open":
+            too_deep[chunk.name] += 1
+        elif chunk.kind == "close" and too_deep[chunk.name]:
+            too_deep[chunk.name] -= 1
         elif chunk.kind == "close" and by_name[chunk.name]:
             while True:  # what was opened within and not closed has no other end
                 opened = waiting.pop()
@@ -255,12 +267,25 @@ class _Aligned:
         if window is None:
             point = self._point(inline.start)
             return point, point
-        before = self.source[self.source_words[first][0] : inline.start]
-        after = self.source[inline.end : self.source_words[last - 1][1]]
         start, end = self.target_words[window[0]][0], self.target_words[window[1]][1]
-        start += _shared(self.target[start:end], before)
-        end -= _shared(self.target[start:end][::-1], after[::-1])
+        start += self._shared_start(start, end, self.source_words[first][0], inline.start)
+        end -= self._shared_end(start, end, inline.end, self.source_words[last - 1][1])
         return start, max(start, end)
+
+    def _shared_start(self, start: int, end: int, first: int, last: int) -> int:
+        """How much of a span of the target corresponds to one of the source, at the starts."""
+        if last - first > LONGEST_SHARED:
+            return 0
+        return _shared(
+            self.target[start : min(end, start + LONGEST_SHARED)], self.source[first:last]
+        )
+
+    def _shared_end(self, start: int, end: int, first: int, last: int) -> int:
+        """As `_shared_start`, at the ends of both."""
+        if last - first > LONGEST_SHARED:
+            return 0
+        target = self.target[max(start, end - LONGEST_SHARED) : end]
+        return _shared(target[::-1], self.source[first:last][::-1])
 
     def _verbatim(self, inline: Inline) -> tuple[int, int] | None:
         """The span of the occurrence in the target that corresponds to the source's."""
@@ -307,8 +332,7 @@ class _Aligned:
         start, end = self.source_words[number]
         if start < at:
             word = self.target_words[max(self.linked[number])]
-            rest = self.source[at:end]
-            return word[1] - _shared(self.target[slice(*word)][::-1], rest[::-1])
+            return word[1] - self._shared_end(*word, at, end)
         return self.target_words[min(self.linked[number])][0]
 
 

@@ -1,6 +1,5 @@
 """XLIFF and TMX: missing translations are added, and every other byte is kept."""
 
-import html
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -8,7 +7,7 @@ from typing import NamedTuple
 
 from jumok.data.files.translators import TEXT_ELEMENTS, UNFINISHED, is_language
 from jumok.documents.document import Languages, Slot, TextDocument, check_language
-from jumok.documents.markup import Token, attributes, end_of, escape, tokens
+from jumok.documents.markup import Token, attributes, end_of, escape, tokens, unescape
 from jumok.documents.segment import (
     Chunk,
     DocumentSegment,
@@ -88,7 +87,7 @@ def xml_chunks(text: str, inside: Sequence[Token]) -> list[Chunk]:
         known = attributes(raw) if token.kind in ("open", "empty") else {}
         first, index = index, index + 1
         if token.kind == "text":
-            chunks.append(Chunk("text", raw, html.unescape(raw)))
+            chunks.append(Chunk("text", raw, unescape(raw)))
             continue
         protected = "translate" in known or (
             "mtype" in known and known["mtype"].value == "protected"
@@ -105,7 +104,7 @@ def xml_chunks(text: str, inside: Sequence[Token]) -> list[Chunk]:
         kind = "open" if name in OPENS else "close" if name in CLOSES else "point"
         frozen = name == "mrk"
         texts = [part for part in inside[first:index] if frozen and part.kind == "text"]
-        words = html.unescape("".join(text[part.start : part.end] for part in texts))
+        words = unescape("".join(text[part.start : part.end] for part in texts))
         chunks.append(Chunk("frozen" if frozen else kind, raw, words, f"code {number}"))
     return chunks
 

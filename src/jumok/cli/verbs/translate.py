@@ -162,7 +162,7 @@ def translate(
     )  # fmt: skip
     if kind := document_asked(file, format, columns.of_lines or nbest):
         translate_to(answers.document(), file, output, kind)
-        return _say_left(translator)
+        return _say_notes(translator)
     names = COLUMNS if file is None else (*COLUMNS, file.suffix)
     form = form_of(output, columns.as_json, names)
     incoming = arriving(file, alone=columns.stream, whole=decoding.sample, plain=format == "auto")
@@ -176,7 +176,7 @@ def translate(
             sure = one.confidence  # a line without a word has none
             if columns.flag_below is not None and sure is not None and sure < columns.flag_below:
                 typer.echo(f"line {number}: confidence {sure:.3f}", err=True)
-    _say_left(translator)
+    _say_notes(translator)
 
 
 @contextmanager
@@ -189,9 +189,14 @@ def _without_collector() -> Iterator[None]:
         gc.enable()
 
 
-def _say_left(translator: "Translator") -> None:
+def _say_notes(translator: "Translator") -> None:
     if translator.left:
         typer.echo(f"lines that the engine left to torch: {translator.left:,}", err=True)
+    if translator.long_words:
+        from jumok.systems.translation.edges import LONGEST_WORD
+
+        longer = f"longer than {LONGEST_WORD:,} characters"
+        typer.echo(f"words {longer}, which were copied: {translator.long_words:,}", err=True)
 
 
 def _this_command(context: typer.Context, output: Path | None) -> dict[str, str]:

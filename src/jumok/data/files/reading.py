@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import BinaryIO, TypeVar
 
 from jumok.data.files.encoding import conversion
-from jumok.data.files.formats import HEAD, check_text
+from jumok.data.files.formats import COMPRESSED, HEAD, check_text
+from jumok.data.files.unpacking import most_unpacked
 from jumok.data.report import CorpusReport
 from jumok.errors import DataError, Location, optional_import
 
@@ -78,6 +79,27 @@ def open_bytes(path: Path) -> Iterator[BinaryIO]:
         raise DataError("the file cannot be read.", got=str(error.strerror), place=place) from None
     except (EOFError, zlib.error) as error:
         raise _damaged_archive(error, place) from None
+
+
+def whole_file(path: Path) -> bytes:
+    """All bytes of a file, decompressed as by `open_bytes`.
+
+    Raises:
+        DataError: as `open_bytes`; or it unpacks to more than `most_unpacked`.
+    """
+    with open_bytes(path) as stream:
+        if path.suffix not in COMPRESSED:
+            return stream.read()
+        most = most_unpacked(path.stat().st_size)
+        content = stream.read(most + 1)
+    if len(content) > most:
+        raise DataError(
+            "the compressed file unpacks to too many bytes.",
+            expected=f"at most {most:,}",
+            do="unpack it, and give the file that is in it",
+            place=Location(path),
+        )
+    return content
 
 
 def _damaged_archive(error: Exception, place: Location) -> DataError:

@@ -13,6 +13,7 @@ from jumok.data.texts.tokenizer import ByteTokenizer
 from jumok.environment import give_torch_threads
 from jumok.errors import ConfigError
 from jumok.serving.http.access import Rates
+from jumok.serving.http.documents import DocumentReader
 from jumok.serving.http.downloads import Downloads
 from jumok.serving.http.engine import Engine
 from jumok.serving.http.monitoring import Metrics
@@ -116,6 +117,7 @@ class Service:
     metrics: Metrics
     rates: Rates
     downloads: Downloads
+    reader: DocumentReader
     draining: bool = False
     closed: bool = False
 
@@ -244,7 +246,8 @@ class Serving:
             give_torch_threads(self.threads)
         metrics, limits = Metrics(self.folders.metrics), self.settings.limits
         downloads = Downloads(self.folders.downloads)
-        service = Service({}, self.settings, metrics, Rates(limits.rate), downloads)
+        reader = DocumentReader(limits.queue_requests)
+        service = Service({}, self.settings, metrics, Rates(limits.rate), downloads, reader)
         for name, opened in self.models.items():
             load = partial(self._load, service, name)
             engine = Engine(name, load, limits, metrics, fatal)

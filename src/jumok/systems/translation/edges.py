@@ -2,7 +2,7 @@
 
 One rule for lines, documents, Python and the server. Bullets, numbers of list items, notes, a
 symbol, and quotes or brackets around the whole are copied, and so is a segment in which nothing is
-left to translate: numbers, dates, signs, addresses, placeholders.
+left to translate: numbers, dates, signs, addresses, placeholders, strings longer than any word.
 """
 
 import re
@@ -16,6 +16,12 @@ from jumok.systems.translation.sentences import Span
 Core = Callable[[str], Span | None]
 
 _KEPT = Keep()
+
+LONGEST_WORD = 1000
+"""Characters of the longest word; what has more, such as a file in base64, is none."""
+
+_WORD = r"[^\s。、，！？；：]"  # scripts without spaces have their own marks
+LONG_WORD = re.compile(rf"(?<!{_WORD}){_WORD}{{{LONGEST_WORD + 1},}}+")
 
 _BEFORE = re.compile(
     r"\s*(?:"
@@ -57,7 +63,7 @@ _ESCAPE = re.compile(r"\\(.)")
 
 def core(text: str) -> Span | None:
     """The span of what is translated of a normalised segment; None: nothing of it is."""
-    if not _has_own_word(text):
+    if LONG_WORD.fullmatch(text.strip()) or not _has_own_word(text):
         return None
     start, end = 0, len(text)
     for _ in range(MOST_EDGES):

@@ -68,6 +68,7 @@ class Translator(TranslationModels, FileTranslator):
         models: on torch. On the native engine they are loaded when they are first read; torch
             computes once they are hooked or changed, with what they are then.
         left: the number of lines that the native engine has left to torch.
+        long_words: the number of strings that are longer than any word, and were copied.
 
     Args:
         models: in evaluation mode, on one device.
@@ -87,6 +88,7 @@ class Translator(TranslationModels, FileTranslator):
 
     task = "translation"
     left = 0
+    long_words = 0
     threads = 1
 
     def __init__(
@@ -294,6 +296,7 @@ class Translator(TranslationModels, FileTranslator):
         _each(batches, write, self.threads if several else 1)
         with _COUNTING:
             self.left += len(left)
+            self.long_words += sum(part.is_long_word for part in parts)
         return written
 
     def searcher_for(self, options: DecodingOptions) -> Searcher:
