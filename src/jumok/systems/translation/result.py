@@ -46,6 +46,8 @@ class Translation:
             search had left out.
         inserted: kept strings that the model could not write, inserted where the alignment puts
             them; tokens and log-probabilities are those of the text with them.
+        notes: codes of what is odd about the source or the translation, each once
+            (`jumok.systems.translation.notes`).
     """
 
     text: str
@@ -58,6 +60,7 @@ class Translation:
     confidence: float | None = None
     forced: tuple[str, ...] = ()
     inserted: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def log_probability(self) -> float:
@@ -115,6 +118,11 @@ def aligned_tokens(tokenizer: Tokenizer, written: Sequence[int], text: str) -> S
 def written_text(tokenizer: Tokenizer, tokens: Sequence[int]) -> str:
     """The text of tokens; bytes may decode to a line break, which would break the line contract."""
     return normalize(tokenizer.decode(tokens)).strip()
+
+
+def noted(parts: Iterable[Translation]) -> tuple[str, ...]:
+    """The notes of a line's segments, each once, in their order."""
+    return tuple(dict.fromkeys(note for part in parts for note in part.notes))
 
 
 def translation_of(
