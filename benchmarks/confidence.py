@@ -3,16 +3,16 @@
     python -m benchmarks.confidence runs/smallworld-en-ko/model --clean TEST.en TEST.ko \
       --other TATOEBA.en --foreign FRENCH.fr
 
-The set: test sentences; the same with two letters of one word swapped, and with markup; sentences of
-another topic; sentences of another language. A translation is right if its chrF2 against the
+The set: test sentences; the same with two letters of one word swapped, and with markup; sentences
+of another topic; sentences of another language. A translation is right if its chrF2 against the
 reference is 70 or more; those of another language, and of another topic without references, are
 wrong. The area under the curve is the probability that a right translation scores higher than a
 wrong one.
 
-What the confidence is compared with needs no reference either (Fomicheva et al. 2020, "Unsupervised
-quality estimation for neural machine translation"): the mean log-probability of the tokens (TP), the
-least of them, their standard deviation (Sent-Std), the mean entropy of the distributions
-(Softmax-Ent), and the mean of TP over passes with dropout (D-TP).
+It is compared with scores that need no reference either (Fomicheva et al. 2020, "Unsupervised
+quality estimation for neural machine translation"): the mean log-probability of the tokens (TP),
+the least of them, their standard deviation (Sent-Std), the mean entropy of the distributions
+(Softmax-Ent), and the mean and the variance of TP over passes with dropout (D-TP, D-Var).
 """
 
 import argparse

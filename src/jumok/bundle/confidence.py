@@ -79,7 +79,7 @@ class Calibration:
         return (
             f"calibrated on {self.on}: the probability that an output is right, which means "
             f"{self.right}; expected calibration error {self.error:.3f}, {self.error_before:.3f} "
-            "without calibration"
+            f"without calibration; AUROC {self.auroc:.3f}, {self.auroc_before:.3f} without"
         )
 
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from jumok.bundle.confidence import ALL_KNOWN
 
 LENGTH = 4
-"""Characters of an n-gram, decomposed: an accent is one, and so is each part of a Hangul syllable."""
+"""Characters of an n-gram, decomposed: an accent is one, and each part of a Hangul syllable."""
 
 SEEN = 3
 """An n-gram of the training data counts from this number on: rarer ones are often errors."""
@@ -80,7 +80,8 @@ class Profile:
         hashes, sizes = _hashes(texts)
         known = self._table[hashes >> np.uint32(33 - len(self._table).bit_length())]
         rows = np.repeat(np.arange(len(sizes)), sizes)
-        return 1.0 - np.bincount(rows, known, minlength=len(sizes)) / np.maximum(sizes, 1)
+        found = np.bincount(rows, known, minlength=len(sizes))
+        return (sizes - found) / np.maximum(sizes, 1)
 
 
 def _hashes(texts: Sequence[str]) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:

@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import log
 
+import numpy as np
+
 from jumok.bundle.confidence import Calibration
 from jumok.bundle.profile import Profile
 from jumok.config.data import CleanConfig
@@ -47,6 +49,7 @@ FEWEST_WORDS = 3  # of a text that is copied, or all Latin; shorter ones may be 
 LONGEST_LOOP = 40  # characters
 LOOPS = ((4, 8), (3, 30))  # copies in a row, and the characters of all of them together
 NGRAM = 4  # characters by which copies are found
+FEWEST_TWICE = 3  # n-grams that the shortest loop has once more
 NO_REPEAT = 3  # tokens of the n-grams that the second search must not repeat
 
 
@@ -124,8 +127,8 @@ class Judge:
         if loops(text, source):
             notes.append(REPETITION)
         if self.profile is not None:
-            lengths, most = (len(source), len(text)), USUAL.ratio or 1.0
-            differs = int(differing_lengths(*lengths, most, self.profile.ratio))
+            lengths = np.array([len(source)]), np.array([len(text)])
+            (differs,) = differing_lengths(*lengths, USUAL.ratio or 1.0, self.profile.ratio)
             notes += [[], [TOO_LONG], [TOO_SHORT]][differs]
         return tuple(notes)
 
@@ -163,12 +166,16 @@ def _sum(letters: Counter[str], scripts: Collection[str]) -> int:
 
 
 def loops(text: str, source: str) -> bool:
-    """Whether something in a text follows itself several times, and less often in its source."""
-    return any(
-        copies >= most and length >= least and copies > _copies(source)[0] + 1
-        for copies, length in (_copies(text),)
-        for most, least in LOOPS
-    )
+    """Whether something in a text follows itself several times, and not half as often in its
+    source.
+    """
+    # Most texts have too few n-grams twice for any loop.
+    grams = set(zip(text, text[1:], text[2:], text[3:], strict=False))
+    if len(grams) > len(text) - NGRAM + 1 - FEWEST_TWICE:
+        return False
+    copies, length = _copies(text)
+    looping = any(copies >= most and length >= least for most, least in LOOPS)
+    return looping and copies > 2 * _copies(source)[0]
 
 
 def _copies(text: str) -> tuple[int, int]:
@@ -176,6 +183,7 @@ def _copies(text: str) -> tuple[int, int]:
 
     Of several, the longest.
     """
+    text = f"{text.casefold()} "  # after the last copy is a space, too
     last: dict[str, int] = {}
     distance = run = 0
     best = 1, 0
@@ -186,7 +194,7 @@ def _copies(text: str) -> tuple[int, int]:
         run = run + 1 if back and back == distance else 1
         distance = back
         length = distance + run + NGRAM - 1
-        if 0 < distance <= LONGEST_LOOP and length > best[1] and length >= 3 * distance:
-            if has_word(text[place - distance : place]):
-                best = length // distance, length
+        looping = 0 < distance <= LONGEST_LOOP and length > max(best[1], 2 * distance - 1)
+        if looping and has_word(text[place - distance : place]):
+            best = length // distance, length
     return best

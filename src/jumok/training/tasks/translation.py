@@ -126,12 +126,12 @@ class TranslationTask:
     @cached_property
     def _profile(self) -> Profile:
         prepared = self._prepared
-        sides = [
+        source, target = (
             np.array([len(text) for text in side])
             for side in (prepared.sources, prepared.references)
-        ]
+        )
         texts = training_sources(prepared, PROFILED_LINES)
-        return Profile.of(texts, prepared.sources, usual_ratio((sides[0], sides[1])))
+        return Profile.of(texts, prepared.sources, usual_ratio((source, target)))
 
     def _text_scores(self, translations: Sequence[Translation]) -> tuple[Score, ...]:
         data, beam = self._config.data, self._config.validation.beam

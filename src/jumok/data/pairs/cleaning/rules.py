@@ -61,10 +61,10 @@ def differing_lengths(source: Lengths, target: Lengths, most: float, ratio: floa
     """1 where a target is too long for its source, -1 where it is too short, otherwise 0; the
     arguments are as in `unequal_lengths`.
     """
-    source, target = np.asarray(source), np.asarray(target) * ratio
-    shorter, longer = np.minimum(source, target), np.maximum(source, target)
+    expected = target * ratio
+    shorter, longer = np.minimum(source, expected), np.maximum(source, expected)
     unequal = (longer > most * shorter) & (longer - shorter > SHORT * max(ratio, 1.0))
-    return np.sign(target - source).astype(np.int64) * unequal
+    return np.sign(expected - source).astype(np.int64) * unequal
 
 
 def few_letters(batch: BothSides, least: float) -> Rows:
