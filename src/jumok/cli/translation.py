@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -68,6 +69,45 @@ class Answers:
         return replace(self, alignments=self.translator.aligns)
 
 
+class NoteCounter:
+    """What was odd about translations: how often, and where first.
+
+    Args:
+        what: was translated, in the singular: "line".
+    """
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._counts: Counter[str] = Counter()
+        self._first: dict[str, int] = {}
+
+    def counted(
+        self, translations: "Iterable[Translation]", start: int = 1
+    ) -> "Iterator[Translation]":
+        """The translations, of which the first has this number."""
+        for number, each in enumerate(translations, start):
+            self._counts.update(each.notes)
+            for code in each.notes:
+                self._first.setdefault(code, number)
+            yield each
+
+    def lines(self) -> Iterator[str]:
+        """A line for each kind of note."""
+        if not self._counts:
+            return
+        from jumok.systems.translation.judging import NOTES
+
+        for code, count in self._counts.most_common():
+            what = self._what if count == 1 else f"{self._what}s"
+            means = f": {NOTES[code]}" if code in NOTES else ""
+            yield f"note: {code}: {count:,} {what}, the first is {self._first[code]:,}{means}"
+
+    def say(self) -> None:
+        """Prints them on stderr."""
+        for line in self.lines():
+            typer.echo(line, err=True)
+
+
 def document_asked(file: Path | None, format: Formats, columns: bool) -> str | None:
     """The format of the document to be translated; None: the input is lines of text.
 
@@ -81,8 +121,8 @@ def document_asked(file: Path | None, format: Formats, columns: bool) -> str | N
     kind = _format_of(file, format)
     if kind and columns:
         raise ConfigError(
-            "--nbest, --scores, --confidence, --flag-below, --alignments, --json, --stream and "
-            "--resume need lines of text.",
+            "--nbest, --scores, --confidence, --flags, --flag-below, --alignments, --json, "
+            "--stream and --resume need lines of text.",
             got=f"a document ({kind})",
             do="leave them out, or read the file as lines: --format lines",
         )
@@ -135,10 +175,13 @@ def translate_to(answers: Answers, file: Path | None, output: Path | None, forma
     else:
         content, name = whole_file(file), str(file)
 
+    notes = NoteCounter("text")
+
     def lines(texts: Iterable[str]) -> "Iterable[Translation]":
-        return counted(answers.each(texts))
+        return notes.counted(counted(answers.each(texts)))
 
     written = answers.translator.translate_content(content, format, lines, name)
+    notes.say()
     if output is None or output == STANDARD:
         sys.stdout.buffer.write(written)
         sys.stdout.buffer.flush()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from jumok.bundle.card import Score
 from jumok.cli.columns import as_column, pairs_of
 from jumok.cli.screen import counted
+from jumok.cli.translation import NoteCounter
 from jumok.cli.verbs.evaluate import Evaluation, Judged
 from jumok.decoding.options import FOR_TRANSLATION
 from jumok.errors import ConfigError
@@ -44,12 +45,16 @@ def evaluate_translation(asked: Evaluation) -> Judged:
         split="length",  # measures the model alone, line by line like the references
         keep=False,
     )
-    hypotheses = [translation.text for translation in counted(translations)]
+    odd = NoteCounter("line")
+    hypotheses = [translation.text for translation in odd.counted(counted(translations))]
     scores = _score_parts(asked, hypotheses, pairs, parts, translator.target_language)
     note = tokenizer_note(translator.target_language)
     notes = (note,) if note and asked.tokenize is None and asked.metrics == "text" else ()
     return Judged(
-        tuple(scores), hypotheses, f"{len(pairs):,} sentences, beam {asked.decoding.beam}", notes
+        tuple(scores),
+        hypotheses,
+        f"{len(pairs):,} sentences, beam {asked.decoding.beam}",
+        (*notes, *odd.lines()),
     )
 
 

@@ -25,7 +25,7 @@ from jumok.cli.output.cells import COLUMNS, OutputForm, as_csv, form_of
 from jumok.cli.output.resuming import command_of, open_steps
 from jumok.cli.output.streams import check_output
 from jumok.cli.screen import counted
-from jumok.cli.translation import Answers, document_asked, translate_to
+from jumok.cli.translation import Answers, NoteCounter, document_asked, translate_to
 from jumok.decoding.options import FOR_TRANSLATION, DecodingOptions
 from jumok.errors import ConfigError
 from jumok.options import option
@@ -90,6 +90,12 @@ class TranslationOutput(Output):
         "Also print the model's confidence, 0 to 1; jumok info says what it means.",
         panel=OUTPUT,
     )
+    flags: bool = option(
+        False,
+        "Also print what is odd about a line or its translation, such as unknown-script or "
+        "repetition.",
+        panel=OUTPUT,
+    )
     flag_below: float | None = option(
         None,
         "Report lines with a lower confidence on stderr.",
@@ -108,14 +114,20 @@ class TranslationOutput(Output):
     @property
     def header(self) -> tuple[str, ...]:
         """The names of the columns."""
-        asked = {"score": self.scores, "confidence": self.confidence, "alignment": self.alignments}
+        asked = {
+            "score": self.scores,
+            "confidence": self.confidence,
+            "alignment": self.alignments,
+            "notes": self.flags,
+        }
         return ("line", "translation", *(name for name, wanted in asked.items() if wanted))
 
     @property
     def of_lines(self) -> bool:
         """Whether an option was given that only lines support."""
-        columns = self.alignments, self.scores, self.confidence, self.flag_below is not None
-        return any((*columns, self.as_json, self.resume, self.stream))
+        columns = self.alignments, self.scores, self.confidence, self.flags
+        flagged = self.flag_below is not None
+        return any((*columns, flagged, self.as_json, self.resume, self.stream))
 
 
 def translate(
@@ -171,11 +183,14 @@ def translate(
             steps.write(as_csv(columns.header))
         steps.skip(incoming.lines)
         first = steps.done.lines + 1
-        for number, one in enumerate(counted(answers.of(incoming, steps)), start=first):
+        notes = NoteCounter("line")
+        translations = notes.counted(counted(answers.of(incoming, steps)), first)
+        for number, one in enumerate(translations, start=first):
             steps.write(_translation_lines(number, one, form, columns, numbered=nbest))
             sure = one.confidence  # a line without a word has none
             if columns.flag_below is not None and sure is not None and sure < columns.flag_below:
                 typer.echo(f"line {number}: confidence {sure:.3f}", err=True)
+    notes.say()
     _say_notes(translator)
 
 
@@ -224,6 +239,7 @@ def _translation_lines(
             "score": one.score,
             "confidence": one.confidence,
             "alignment": pharaoh(one.alignment or ()),
+            "notes": ",".join(one.notes),
         }
         if form == "csv":
             lines.append(as_csv([cells[name] for name in columns.header]))

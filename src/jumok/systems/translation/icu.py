@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from math import fsum
 
-from jumok.systems.translation.result import Translation
+from jumok.systems.translation.result import Translation, noted
 
 _CHOICE = re.compile(r"\{\s*([\w.-]+)\s*,\s*(plural|select|selectordinal)\s*,\s*(offset:\d+\s*)?")
 _SELECTOR = re.compile(r"\s*(=\d+|[\w.-]+)\s*\{")
@@ -260,7 +260,8 @@ class Messages:
                 text = written(message, iter([part.text for part in parts]))
             values = [part.confidence for part in parts if part.confidence is not None]
             score = fsum(part.score for part in parts)
-            lines.append(Translation(text, score, confidence=min(values, default=None)))
+            sure = min(values, default=None)
+            lines.append(Translation(text, score, confidence=sure, notes=noted(parts)))
         return lines
 
 

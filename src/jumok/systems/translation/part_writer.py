@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from jumok.alignment.words import Link, Weights, links, merge_words
-from jumok.bundle.confidence import Calibration
 from jumok.data.tokenizer import SPACE, UNKNOWN, Tokenizer, normalize, plain_words
 from jumok.decoding import DecodingOptions, Hypothesis
 from jumok.decoding.constraints import Constraints, Phrase
@@ -13,6 +12,7 @@ from jumok.decoding.rank import Ranker
 from jumok.errors import DataError
 from jumok.systems.translation.glossary import Glossary, Term
 from jumok.systems.translation.inserting import corrected
+from jumok.systems.translation.judging import SEARCHED_AGAIN, Judge
 from jumok.systems.translation.keeping import (
     Keep,
     Kept,
@@ -42,7 +42,8 @@ ANCHORS = (".", ",", "-", "a", "1", "(", "가", "的")
 class PartWriter:
     """Writes the translations of the segments of one call of `translate`.
 
-    If a required string is missing in what the search finds, the segment is searched again, with
+    If what the search finds is empty, repeats itself, or is far too long or short, the segment is
+    searched again, so that it is not. If a required string is missing, it is searched again with
     constraints; kept strings that even that cannot write are inserted where the alignment puts
     them, and the whole is scored again.
 
@@ -51,6 +52,7 @@ class PartWriter:
         aligns: whether the models have attention to extract alignments from.
         longest: the maximum number of tokens that can be scored; None: no limit.
         spaceless: the target language writes no spaces.
+        keep: None: what the models write is left as it is.
     """
 
     tokenizer: Tokenizer
@@ -61,7 +63,7 @@ class PartWriter:
     spaceless: bool
     keep: Keep | None
     glossary: Glossary | None
-    calibration: Calibration | None = None
+    judge: Judge
 
     def write(
         self,
@@ -74,6 +76,8 @@ class PartWriter:
         drafts = [
             [self._draft(each) for each in of_part] for of_part in read.search(options, prefixes)
         ]
+        if self.keep:
+            self._search_stricter(parts, drafts, read, options, prefixes)
         terms = [self.glossary.find(part.text) if self.glossary else [] for part in parts]
         kept = [self.keep.find(part.text) if self.keep else [] for part in parts]
         if any(terms) or any(kept):
@@ -89,6 +93,26 @@ class PartWriter:
 
     def _draft(self, hypothesis: Hypothesis, forced: tuple[str, ...] = ()) -> Draft:
         return Draft(hypothesis, written_text(self.tokenizer, hypothesis.tokens), forced)
+
+    def _search_stricter(
+        self,
+        parts: Sequence[Segment],
+        drafts: list[list[Draft]],
+        read: ReadSources,
+        options: DecodingOptions,
+        prefixes: Prefixes | None,
+    ) -> None:
+        """Searches again for the segments whose translation cannot be right."""
+        for row, (part, (best, *_)) in enumerate(zip(parts, drafts, strict=True)):
+            stricter = self.judge.stricter(options, part.text, best.text, len(part.ids))
+            if stricter is None:
+                continue
+            prefix = None if prefixes is None else [prefixes[row]]
+            (hypotheses,) = read.select([row]).search(stricter, prefix)
+            others = [self._draft(each) for each in hypotheses]
+            faults = [self.judge.faults(part.text, one.text) for one in (best, others[0])]
+            if len(faults[1]) < len(faults[0]):
+                drafts[row] = [replace(each, notes=(SEARCHED_AGAIN,)) for each in others]
 
     def _search_again(
         self,
@@ -302,9 +326,13 @@ class PartWriter:
         alignments: bool,
     ) -> list[list[Translation]]:
         """For each segment its translations, with alignments from one pass over all of them."""
+        unknown = self.judge.unknown([part.text for part in parts])
         plain = [
-            [translation_of(self.tokenizer, part.ids, draft, self.calibration) for draft in of_part]
-            for part, of_part in zip(parts, drafts, strict=True)
+            [
+                self.judge.judged(translation_of(self.tokenizer, part.ids, draft), part.text, share)
+                for draft in of_part
+            ]
+            for part, of_part, share in zip(parts, drafts, unknown, strict=True)
         ]
         if not alignments or not self.aligns:
             return plain

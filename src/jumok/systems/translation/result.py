@@ -8,7 +8,6 @@ from math import exp, fsum
 from typing import TYPE_CHECKING
 
 from jumok.alignment.words import Link
-from jumok.bundle.confidence import Calibration
 from jumok.data.tokenizer import Tokenizer, normalize, plain_words
 from jumok.decoding import Hypothesis
 from jumok.systems.base import Facts
@@ -46,6 +45,8 @@ class Translation:
             search had left out.
         inserted: kept strings that the model could not write, inserted where the alignment puts
             them; tokens and log-probabilities are those of the text with them.
+        notes: codes of what is odd about the source or the translation, each once
+            (`jumok.systems.translation.judging`).
     """
 
     text: str
@@ -58,6 +59,7 @@ class Translation:
     confidence: float | None = None
     forced: tuple[str, ...] = ()
     inserted: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def log_probability(self) -> float:
@@ -91,12 +93,14 @@ class Draft:
 
     Attributes:
         forced: what constrained search wrote. inserted: what was inserted afterwards.
+        notes: as of a Translation.
     """
 
     hypothesis: Hypothesis
     text: str
     forced: tuple[str, ...] = ()
     inserted: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def aligned_tokens(tokenizer: Tokenizer, written: Sequence[int], text: str) -> Sequence[int]:
@@ -117,24 +121,24 @@ def written_text(tokenizer: Tokenizer, tokens: Sequence[int]) -> str:
     return normalize(tokenizer.decode(tokens)).strip()
 
 
-def translation_of(
-    tokenizer: Tokenizer,
-    source: Sequence[int],
-    draft: Draft,
-    calibration: Calibration | None = None,
-) -> Translation:
-    """A draft as a translation, without the alignment."""
+def noted(parts: Iterable[Translation]) -> tuple[str, ...]:
+    """The notes of a line's segments, each once, in their order."""
+    return tuple(dict.fromkeys(note for part in parts for note in part.notes))
+
+
+def translation_of(tokenizer: Tokenizer, source: Sequence[int], draft: Draft) -> Translation:
+    """A draft as a translation, without the alignment; the confidence is the model's own."""
     values = draft.hypothesis.token_log_probabilities
-    own = exp(fsum(values) / len(values)) if values else None
     return Translation(
         draft.text,
         draft.hypothesis.score,
         tuple(tokenizer.pieces(draft.hypothesis.tokens)),
         values,
         tuple(tokenizer.pieces(source)),
-        confidence=own if own is None or calibration is None else calibration.of(own),
+        confidence=exp(fsum(values) / len(values)) if values else None,
         forced=draft.forced,
         inserted=draft.inserted,
+        notes=draft.notes,
     )
 
 

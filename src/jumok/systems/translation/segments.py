@@ -11,7 +11,7 @@ from jumok.alignment.words import Link
 from jumok.data.tokenizer import Tokenizer, normalize, plain_words
 from jumok.errors import ConfigError, DataError, ModelError
 from jumok.systems.translation.edges import LONG_WORD
-from jumok.systems.translation.result import Translation
+from jumok.systems.translation.result import Translation, noted
 from jumok.systems.translation.sentences import Span, language_code, sentences, split
 
 _WORD = re.compile("[^ ]+")
@@ -262,6 +262,7 @@ def _join_one(first_words: Sequence[int], parts: Sequence[Translation], joint: s
         ),
         forced=tuple(each for part in parts for each in part.forced),
         inserted=tuple(each for part in parts for each in part.inserted),
+        notes=noted(parts),
     )
 
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from jumok.alignment.setting import AlignmentSetting, default_setting
 from jumok.attention.events import emit, has_listeners
-from jumok.bundle.confidence import Calibration
+from jumok.bundle.profile import Profile
 from jumok.bundle.reading import Bundle
 from jumok.computation import check_cancelled
 from jumok.data.pairs.rows import batched_rows
@@ -40,6 +40,7 @@ from jumok.systems.translation.documents import FileTranslator
 from jumok.systems.translation.edges import core
 from jumok.systems.translation.glossary import Glossary, as_glossary
 from jumok.systems.translation.icu import Messages
+from jumok.systems.translation.judging import Judge
 from jumok.systems.translation.keeping import as_keep
 from jumok.systems.translation.markup import Bare
 from jumok.systems.translation.models import TranslationModels
@@ -69,6 +70,7 @@ class Translator(TranslationModels, FileTranslator):
             computes once they are hooked or changed, with what they are then.
         left: the number of lines that the native engine has left to torch.
         long_words: the number of strings that are longer than any word, and were copied.
+        judge: what says how likely a translation is right, and what is odd about it.
 
     Args:
         models: in evaluation mode, on one device.
@@ -80,7 +82,7 @@ class Translator(TranslationModels, FileTranslator):
         longest_target: the maximum length of a target in tokens; None if positions set no limit.
         readings: the alignment setting of each model, None for one without attention; None instead
             of the list uses `default_setting`.
-        calibration: that of the confidence; None: it is the models' own.
+        profile: that of the training data; None: not known.
 
     Raises:
         ModelError: the vocabulary is not the tokenizer's.
@@ -102,7 +104,7 @@ class Translator(TranslationModels, FileTranslator):
         sentences: int | None = None,
         longest_target: int | None = None,
         readings: Sequence[AlignmentSetting | None] | None = None,
-        calibration: Calibration | None = None,
+        profile: Profile | None = None,
     ) -> None:
         for model in models:
             if model.decoder.vocabulary_size != tokenizer.size:
@@ -114,7 +116,8 @@ class Translator(TranslationModels, FileTranslator):
         self.tokenizer = tokenizer
         self.max_tokens, self.sentences = max_tokens, sentences
         self.source_language, self.target_language = source_language, target_language
-        self.longest_target, self.calibration = longest_target, calibration
+        self.longest_target = longest_target
+        self.judge = Judge((source_language, target_language), profile)
         self._hold(
             models, readings or [default_setting(len(model.cross_sites)) for model in models]
         )
@@ -155,7 +158,11 @@ class Translator(TranslationModels, FileTranslator):
         system.max_tokens = min(map(longest_part, bundles))
         system.source_language = bundles[0].config.source_language
         system.target_language = bundles[0].config.target_language
-        system.calibration = bundles[0].card.confidence if len(bundles) == 1 else None
+        system.judge = Judge(
+            (system.source_language, system.target_language),
+            bundles[0].config.profile,
+            bundles[0].card.confidence if len(bundles) == 1 else None,
+        )
         system.sentences = min(
             filter(None, (one.config.sentences for one in bundles)), default=None
         )
@@ -258,7 +265,7 @@ class Translator(TranslationModels, FileTranslator):
             )
         writer = PartWriter(
             self.tokenizer, options.ranker, self.aligns, alignments,
-            self.longest_target, self.spaceless, cut.keep, terms, self.calibration,
+            self.longest_target, self.spaceless, cut.keep, terms, self.judge,
         )  # fmt: skip
         parts, lines, numbers = cut.parts, cut.lines, cut.numbers
         searcher, recorded = self.searcher_for(options), has_listeners(self, FOUND)

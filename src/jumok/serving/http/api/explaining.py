@@ -134,7 +134,11 @@ def translation_facts(text: str, answer: Translation | Explained, wanted: frozen
     """
     explained = answer if isinstance(answer, Explained) else Explained(answer)
     translation = explained.translation
-    facts: Facts = {"text": translation.text, "score": translation.score}
+    facts: Facts = {
+        "text": translation.text,
+        "score": translation.score,
+        "notes": list(translation.notes),
+    }
     if "confidence" in wanted:
         facts["confidence"] = translation.confidence
     if "tokens" in wanted:
