@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from jumok.data.files.formats import HEAD
 from jumok.data.texts.tokenizer import NOT_UTF8, CertainText
@@ -22,6 +22,7 @@ from jumok.documents.segment import Translated
 from jumok.engine.language import Passes
 from jumok.engine.packing import Array
 from jumok.systems.embedding import Embedder
+from jumok.systems.translation.glossary import Glossary
 from jumok.systems.translation.result import Translation
 from jumok.systems.translation.translator import Translator
 
@@ -50,12 +51,33 @@ def in_batches(
 
 
 @dataclass(frozen=True)
+class Required:
+    """What translations must contain.
+
+    Attributes:
+        keep: regular expressions of strings that are kept besides the usual ones.
+    """
+
+    glossary: Glossary | None = None
+    keep: tuple[str, ...] = ()
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """Of `Translator.translate`."""
+        return {"glossary": self.glossary, "keep": list(self.keep) or True}
+
+
+FREE = Required()
+
+
+@dataclass(frozen=True)
 class TranslateHandler:
     """Lines of text, each with the forced beginning of its translation."""
 
     system: Translator
     options: DecodingOptions = FOR_TRANSLATION
     alignments: bool = False
+    required: Required = FREE
 
     def run(self, given: Sequence[tuple[str, str]]) -> list[Translation]:
         return in_batches(self._translated, given, self.options)
@@ -67,6 +89,7 @@ class TranslateHandler:
             self.options,
             alignments=self.alignments,
             prefixes=prefixes if any(prefixes) else None,
+            **self.required.arguments,
         )
 
 
@@ -76,6 +99,7 @@ class TranslateHtmlHandler:
 
     system: Translator
     options: DecodingOptions = FOR_TRANSLATION
+    required: Required = FREE
 
     def run(self, given: Sequence[str]) -> list[str]:
         return in_batches(self._translated, given, self.options)
@@ -87,7 +111,11 @@ class TranslateHtmlHandler:
         texts: list[str] = []
         for page in pages:
             texts += [segment.text for segment in page.segments if segment.text]
-        all_of_them = iter(system.translate(texts, self.options, alignments=system.aligns))
+        all_of_them = iter(
+            system.translate(
+                texts, self.options, alignments=system.aligns, **self.required.arguments
+            )
+        )
 
         def next_ones(wanted: list[str]) -> list[Translated]:
             some = [next(all_of_them) for _ in wanted]
@@ -102,6 +130,7 @@ class TranslateFileHandler:
 
     system: Translator
     options: DecodingOptions = FOR_TRANSLATION
+    required: Required = FREE
 
     def run(self, given: Sequence[tuple[bytes, str]]) -> list[bytes]:
         return [self._translated(content, name) for content, name in given]
@@ -111,7 +140,7 @@ class TranslateFileHandler:
         return self.system.translate_content(content, kind, self._lines, name)
 
     def _lines(self, texts: Iterable[str]) -> list[Translation]:
-        return self.system.translate(list(texts), self.options)
+        return self.system.translate(list(texts), self.options, **self.required.arguments)
 
 
 @dataclass(frozen=True)

@@ -226,7 +226,12 @@ class Messages:
                 text = written(message, iter([part.text for part in parts]))
             values = [part.confidence for part in parts if part.confidence is not None]
             score = fsum(part.score for part in parts)
-            lines.append(Translation(text, score, confidence=min(values, default=None)))
+            missing = tuple(each for part in parts for each in part.missing_terms)
+            lines.append(
+                Translation(
+                    text, score, confidence=min(values, default=None), missing_terms=missing
+                )
+            )
         return lines
 
 

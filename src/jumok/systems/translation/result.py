@@ -42,10 +42,12 @@ class Translation:
             translation is right, in the sense that the calibration names. Otherwise, and for given
             translations and ensembles, the geometric mean of the probabilities that the model gave
             the tokens and END: how sure the model is, and not how likely the translation is right.
-        forced: what constrained search wrote: the glossary's terms, and kept strings that the plain
-            search had left out.
+        forced: what constrained search wrote: kept strings that the plain search had left out.
         inserted: kept strings that the model could not write, inserted where the alignment puts
             them; tokens and log-probabilities are those of the text with them.
+        terms: the translations of the glossary that are in their places.
+        missing_terms: terms of the source without the glossary's translations in the text, no word
+            of which is surely theirs.
     """
 
     text: str
@@ -58,6 +60,8 @@ class Translation:
     confidence: float | None = None
     forced: tuple[str, ...] = ()
     inserted: tuple[str, ...] = ()
+    terms: tuple[str, ...] = ()
+    missing_terms: tuple[str, ...] = ()
 
     @property
     def log_probability(self) -> float:
@@ -91,12 +95,17 @@ class Draft:
 
     Attributes:
         forced: what constrained search wrote. inserted: what was inserted afterwards.
+        terms, missing_terms: as in `Translation`.
+        alignment: its links if they are known; None: they are extracted from the attention.
     """
 
     hypothesis: Hypothesis
     text: str
     forced: tuple[str, ...] = ()
     inserted: tuple[str, ...] = ()
+    terms: tuple[str, ...] = ()
+    missing_terms: tuple[str, ...] = ()
+    alignment: tuple[Link, ...] | None = None
 
 
 def aligned_tokens(tokenizer: Tokenizer, written: Sequence[int], text: str) -> Sequence[int]:
@@ -135,6 +144,8 @@ def translation_of(
         confidence=own if own is None or calibration is None else calibration.of(own),
         forced=draft.forced,
         inserted=draft.inserted,
+        terms=draft.terms,
+        missing_terms=draft.missing_terms,
     )
 
 

@@ -237,6 +237,8 @@ def _join_one(first_words: Sequence[int], parts: Sequence[Translation], joint: s
         ),
         forced=tuple(each for part in parts for each in part.forced),
         inserted=tuple(each for part in parts for each in part.inserted),
+        terms=tuple(each for part in parts for each in part.terms),
+        missing_terms=tuple(each for part in parts for each in part.missing_terms),
     )
 
 

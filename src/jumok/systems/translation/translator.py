@@ -197,19 +197,22 @@ class Translator(TranslationModels, FileTranslator):
             glossary: terms with their translations, or a file of them with a tab between.
 
         Raises:
-            ConfigError: options contradict each other; a glossary is given with sampling, or while
-                the search is recorded.
-            DataError: not a list of texts; a glossary cannot be read or spelt; a line is uncut and
-                is longer than the positions allow.
-            ModelError: a prefix or a term cannot be forced; a coverage penalty, but no attention.
+            ConfigError: options contradict each other; a glossary is given while the search is
+                recorded.
+            DataError: not a list of texts; a glossary cannot be read; a line is uncut and is longer
+                than the positions allow.
+            ModelError: a prefix cannot be forced; a coverage penalty, but no attention.
         """
         messages = Messages.of(texts_in(texts), read=keep is not False)
         texts = messages.texts
         options = self._settled(options, beam, nbest)
         recorded = has_listeners(self, FOUND)  # of what the models write without constraints
         kept, terms = None if recorded else as_keep(keep), as_glossary(glossary)
-        if terms is not None:
-            _check_glossary(options, recorded)
+        if terms is not None and recorded:
+            raise ConfigError(
+                "a search with a glossary cannot be recorded.",
+                do="leave out the glossary inside of jumok.record",
+            )
         bare = Bare(texts, kept) if kept is not None and kept.usual else None
         lines = texts if bare is None else bare.texts
         parts = self.segments(lines, split, None if keep is False else core)
@@ -218,7 +221,8 @@ class Translator(TranslationModels, FileTranslator):
         aligned = alignments or (bare is not None and bare.any)
         writer = PartWriter(
             self.tokenizer, options.ranker, self.aligns, aligned,
-            self.longest_target, self.spaceless, kept, terms, self.calibration,
+            self.longest_target, language_code(self.target_language), self.spaceless, kept, terms,
+            self.calibration,
         )  # fmt: skip
         emit(self, GIVEN, len(texts))
         translated = self._written(parts, writer, options, forced, batch_size)
@@ -252,7 +256,7 @@ class Translator(TranslationModels, FileTranslator):
             emit(self, ROWS, [part.line for part in here])
             read = searcher.read([part.ids for part in here])
             for row, translations in zip(
-                rows, writer.write(here, read, seeded, prefix), strict=True
+                rows, writer.write(here, searcher, read, seeded, prefix), strict=True
             ):
                 written[row] = translations
             left.update(here[row].line for row in read.left)
@@ -349,19 +353,6 @@ class Translator(TranslationModels, FileTranslator):
             beam=options.beam if beam is None else beam,
             nbest=options.nbest if nbest is None else nbest,
             maximum_length=longest,
-        )
-
-
-def _check_glossary(options: DecodingOptions, recorded: bool) -> None:
-    if recorded:
-        raise ConfigError(
-            "a search with a glossary cannot be recorded.",
-            do="leave out the glossary inside of jumok.record",
-        )
-    if options.sample:
-        raise ConfigError(
-            "a glossary needs search: sampling cannot follow it.",
-            do="leave out --sample (sample=False), or the glossary",
         )
 
 

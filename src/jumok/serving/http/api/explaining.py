@@ -135,6 +135,8 @@ def translation_facts(text: str, answer: Translation | Explained, wanted: frozen
     explained = answer if isinstance(answer, Explained) else Explained(answer)
     translation = explained.translation
     facts: Facts = {"text": translation.text, "score": translation.score}
+    if translation.missing_terms:
+        facts["missing_terms"] = translation.missing_terms
     if "confidence" in wanted:
         facts["confidence"] = translation.confidence
     if "tokens" in wanted:

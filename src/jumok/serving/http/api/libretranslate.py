@@ -11,6 +11,7 @@ from starlette.responses import JSONResponse, Response
 
 from jumok.decoding.options import FOR_TRANSLATION, DecodingOptions
 from jumok.serving.http.api.forms import SentFile, fields_of, unified
+from jumok.serving.http.api.required import required_in
 from jumok.serving.http.api.scripts import likely_languages, name_of
 from jumok.serving.http.api.submit import (
     EngineAnswers,
@@ -76,12 +77,14 @@ async def translate(context: RequestContext) -> JSONResponse:
         source = str(_detected(service, rest, "")[0]["language"]) if rest else target
     asked = [texts[row] for row in foreign]
     if form == "html":
-        engine_answers = await _html_texts(context, service, asked, (source, target), options)
+        engine_answers = await _html_texts(
+            context, service, asked, (source, target), options, fields
+        )
         alternatives = 0
         others: list[list[str]] = []
     else:
         engine_answers, others = await _plain_texts(
-            context, service, asked, (source, target), options
+            context, service, asked, (source, target), options, fields
         )
     answers, alternatives_of = list(texts), [list[str]() for _ in texts]
     for place, row in enumerate(foreign):
@@ -164,13 +167,15 @@ async def _plain_texts(
     texts: Sequence[str],
     languages: tuple[str, str],
     options: DecodingOptions,
+    fields: Mapping[str, object],
 ) -> tuple[EngineAnswers, list[list[str]]]:
     """The translations of texts, line by line; the n-th alternative has the n-th of each line."""
     if languages[0] == languages[1]:
         return EngineAnswers(list(texts), {}, set()), [[] for _ in texts]
     model = model_for(service, *languages)
     nbest = options.nbest
-    work = TranslateHandler(loaded_system(model, Translator), options)
+    required = required_in(fields, model)
+    work = TranslateHandler(loaded_system(model, Translator), options, required=required)
     lines = [line for text in texts for line in unified(text).split("\n") if line.strip()]
     costs = costs_of(service, model, lines, "q", options)
     if lines:
@@ -201,6 +206,7 @@ async def _html_texts(
     texts: Sequence[str],
     languages: tuple[str, str],
     options: DecodingOptions,
+    fields: Mapping[str, object],
 ) -> EngineAnswers:
     if languages[0] == languages[1]:
         return EngineAnswers(list(texts), {}, set())
@@ -208,7 +214,8 @@ async def _html_texts(
     costs = costs_of(service, model, texts, "q", options)
     if not texts:
         return EngineAnswers([], {}, set())
-    work = TranslateHtmlHandler(loaded_system(model, Translator), options)
+    required = required_in(fields, model)
+    work = TranslateHtmlHandler(loaded_system(model, Translator), options, required)
     return await submit(context, model, work, texts, costs)
 
 
@@ -300,7 +307,8 @@ async def translate_file(context: RequestContext) -> JSONResponse:
     cost = 1 + len(file.content) // BYTES_OF_TOKEN
     check_token_count(service, cost, "file")
     options = options_in(service, fields)
-    work = TranslateFileHandler(loaded_system(model, Translator), options)
+    required = required_in(fields, model)
+    work = TranslateFileHandler(loaded_system(model, Translator), options, required)
     given = [(file.content, file.name)]
     engine_answers = await submit(context, model, work, given, [cost])
     known = service.downloads.keep(file.name, engine_answers.answers[0])
