@@ -35,8 +35,8 @@ SHARE = 0.7
 """Of the word with the most evidence: the next ones that reach it belong to the term, too."""
 
 UNATTENDED = 0.5  # in place of the attention of a model that has none
+MOST = 64  # terms of a segment; others are missing, as each takes two passes
 AT_ONCE = 64  # targets that are scored together
-_EDGES = re.compile(r"(\W*)(.*?)(\W*)", re.DOTALL)
 
 
 Evidence = npt.NDArray[np.float64]
@@ -80,9 +80,8 @@ class _Found:
         if self.start == 0 and self.core[0].isupper():
             term = term[0].upper() + term[1:]
         carried = self.reading.draft.text[self.end : self.reading.units[self.last][1]]
-        particle = _EDGES.fullmatch(carried)
-        assert particle
-        return term + (carried if particle[1] else fitted(term, particle[2]) + particle[3])
+        start, end = _without_marks(carried, 0, len(carried))
+        return term + (carried if start else fitted(term, carried[:end]) + carried[end:])
 
 
 @dataclass(frozen=True)
@@ -120,7 +119,9 @@ class TermPlacer:
                     readings.append(reading)
                 else:
                     draft.missing_terms = tuple(each.term.source for each in its)
-        found = self._locate(readings, [places[each.row] for each in readings])
+        if not readings:
+            return changed
+        found = self._locate(readings, [places[each.row][:MOST] for each in readings])
         for reading, of_reading in zip(readings, self._without_suffixes(found), strict=True):
             if _replace(reading, places[reading.row], of_reading):
                 changed.append((reading.row, reading.draft))
@@ -219,10 +220,8 @@ class TermPlacer:
             while last + 1 < len(units) and same[last + 1]:
                 last += 1
             free[first : last + 1] = False
-            start, end = units[first][0], units[last][1]
-            edges = _EDGES.fullmatch(text, start, end)
-            assert edges
-            found.append(_Found(reading, place, first, last, edges.start(2), edges.end(2)))
+            start, end = _without_marks(text, units[first][0], units[last][1])
+            found.append(_Found(reading, place, first, last, start, end))
         return sorted(found, key=lambda each: each.first)
 
     def _without_suffixes(self, found: Sequence[Sequence[_Found]]) -> list[list[_Found]]:
@@ -257,6 +256,16 @@ class TermPlacer:
             replace(each, end=each.end - len(best[number][1])) for number, each in enumerate(every)
         )
         return [[next(nouns) for _ in of_draft] for of_draft in found]
+
+
+def _without_marks(text: str, start: int, end: int) -> Span:
+    """The span from its first letter or digit to its last; all of it where there is none."""
+    first, last = start, end
+    while first < last and not text[first].isalnum():
+        first += 1
+    while last > first and not text[last - 1].isalnum():
+        last -= 1
+    return (first, last) if first < last else (start, end)
 
 
 def _replace(reading: _Reading, places: Sequence[TermPlace], found: Sequence[_Found]) -> bool:
