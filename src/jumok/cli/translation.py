@@ -5,6 +5,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import tee
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -178,7 +179,9 @@ def translate_to(answers: Answers, file: Path | None, output: Path | None, forma
     notes = NoteCounter("text")
 
     def lines(texts: Iterable[str]) -> "Iterable[Translation]":
-        return notes.counted(counted(answers.each(texts)))
+        for number, (text, one) in enumerate(_with_texts(answers, notes, texts), start=1):
+            say_missing_terms(f"text {number} ({text[:40]})", one)
+            yield one
 
     written = answers.translator.translate_content(content, format, lines, name)
     notes.say()
@@ -188,6 +191,22 @@ def translate_to(answers: Answers, file: Path | None, output: Path | None, forma
         return
     with atomic_file(output) as part:
         part.write_bytes(written)
+
+
+def _with_texts(
+    answers: Answers, notes: NoteCounter, texts: Iterable[str]
+) -> "Iterator[tuple[str, Translation]]":
+    given, read = tee(texts)
+    return zip(given, notes.counted(counted(answers.each(read))), strict=True)
+
+
+def say_missing_terms(place: str, translation: "Translation") -> None:
+    """Says on stderr which of the glossary's terms are not in a translation, and where."""
+    for term in translation.missing_terms:
+        typer.echo(
+            f"{place}: the glossary's term {term} was not used: no word is surely its translation",
+            err=True,
+        )
 
 
 def _check_name(output: Path, format: str) -> None:

@@ -25,7 +25,13 @@ from jumok.cli.output.cells import COLUMNS, OutputForm, as_csv, form_of
 from jumok.cli.output.resuming import command_of, open_steps
 from jumok.cli.output.streams import check_output
 from jumok.cli.screen import counted
-from jumok.cli.translation import Answers, NoteCounter, document_asked, translate_to
+from jumok.cli.translation import (
+    Answers,
+    NoteCounter,
+    document_asked,
+    say_missing_terms,
+    translate_to,
+)
 from jumok.decoding.options import FOR_TRANSLATION, DecodingOptions
 from jumok.errors import ConfigError
 from jumok.options import option
@@ -190,6 +196,7 @@ def translate(
             sure = one.confidence  # a line without a word has none
             if columns.flag_below is not None and sure is not None and sure < columns.flag_below:
                 typer.echo(f"line {number}: confidence {sure:.3f}", err=True)
+            say_missing_terms(f"line {number}", one)
     notes.say()
     _say_notes(translator)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from jumok.data.texts.tokenizer import NOT_UTF8, CertainText
 from jumok.decoding import DecodingOptions
@@ -17,6 +17,7 @@ from jumok.decoding.stepper import largest
 from jumok.engine.language import Passes
 from jumok.engine.packing import Array
 from jumok.systems.embedding import Embedder
+from jumok.systems.translation.glossary import Glossary
 from jumok.systems.translation.result import Translation
 from jumok.systems.translation.translator import Translator
 
@@ -45,12 +46,33 @@ def in_batches(
 
 
 @dataclass(frozen=True)
+class Required:
+    """What translations must contain.
+
+    Attributes:
+        keep: regular expressions of strings that are kept besides the usual ones.
+    """
+
+    glossary: Glossary | None = None
+    keep: tuple[str, ...] = ()
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """Of `Translator.translate`."""
+        return {"glossary": self.glossary, "keep": list(self.keep) or True}
+
+
+FREE = Required()
+
+
+@dataclass(frozen=True)
 class TranslateHandler:
     """Lines of text, each with the forced beginning of its translation."""
 
     system: Translator
     options: DecodingOptions = FOR_TRANSLATION
     alignments: bool = False
+    required: Required = FREE
 
     def run(self, given: Sequence[tuple[str, str]]) -> list[Translation]:
         return in_batches(self._translated, given, self.options)
@@ -62,6 +84,7 @@ class TranslateHandler:
             self.options,
             alignments=self.alignments,
             prefixes=prefixes if any(prefixes) else None,
+            **self.required.arguments,
         )
 
 

@@ -261,7 +261,10 @@ class Messages:
             values = [part.confidence for part in parts if part.confidence is not None]
             score = fsum(part.score for part in parts)
             sure = min(values, default=None)
-            lines.append(Translation(text, score, confidence=sure, notes=noted(parts)))
+            missing = tuple(each for part in parts for each in part.missing_terms)
+            lines.append(
+                Translation(text, score, confidence=sure, notes=noted(parts), missing_terms=missing)
+            )
         return lines
 
 

@@ -263,6 +263,8 @@ def _join_one(first_words: Sequence[int], parts: Sequence[Translation], joint: s
         forced=tuple(each for part in parts for each in part.forced),
         inserted=tuple(each for part in parts for each in part.inserted),
         notes=noted(parts),
+        terms=tuple(each for part in parts for each in part.terms),
+        missing_terms=tuple(each for part in parts for each in part.missing_terms),
     )
 
 

@@ -206,10 +206,10 @@ class Translator(TranslationModels, FileTranslator):
             glossary: terms with their translations, or a file of them with a tab between.
 
         Raises:
-            ConfigError: options contradict each other; a glossary is given with sampling.
-            DataError: not a list of texts; a glossary cannot be read or spelt; a line is uncut and
-                is longer than the positions allow.
-            ModelError: a prefix or a term cannot be forced; a coverage penalty, but no attention.
+            ConfigError: options contradict each other.
+            DataError: not a list of texts; a glossary cannot be read; a line is uncut and is longer
+                than the positions allow.
+            ModelError: a prefix cannot be forced; a coverage penalty, but no attention.
         """
         cut = self.cut(texts_in(texts), split, keep)
         count = len(cut.messages.texts)
@@ -258,14 +258,10 @@ class Translator(TranslationModels, FileTranslator):
             options: as `settled` returns them.
             forced: the tokens that each segment's translation begins with; None: nothing is forced.
         """
-        if terms is not None and options.sample:
-            raise ConfigError(
-                "a glossary needs search: sampling cannot follow it.",
-                do="leave out --sample (sample=False), or the glossary",
-            )
         writer = PartWriter(
             self.tokenizer, options.ranker, self.aligns, alignments,
-            self.longest_target, self.spaceless, cut.keep, terms, self.judge,
+            self.longest_target, language_code(self.target_language), self.spaceless, cut.keep,
+            terms, self.judge,
         )  # fmt: skip
         parts, lines, numbers = cut.parts, cut.lines, cut.numbers
         searcher, recorded = self.searcher_for(options), has_listeners(self, FOUND)
@@ -285,7 +281,7 @@ class Translator(TranslationModels, FileTranslator):
             here = [parts[row] for row in rows]
             emit(self, ROWS, [lines[row] for row in rows], [numbers[row] for row in rows])
             read = searcher.read([part.ids for part in here])
-            drafts = writer.write(here, read, seeded, prefix)
+            drafts = writer.write(here, searcher, read, seeded, prefix)
             if recorded:
                 emit(self, FOUND, *found_of(here, drafts))
             translated = writer.translations(here, read, drafts)

@@ -15,7 +15,7 @@ from jumok.serving.http.api.submit import (
     disconnected,
     submit,
 )
-from jumok.serving.http.handlers import TranslateHandler
+from jumok.serving.http.handlers import Required, TranslateHandler
 from jumok.serving.http.models import ServedModel, loaded_system
 from jumok.serving.http.refusals import RequestRefused
 from jumok.serving.http.requests import RequestContext
@@ -27,6 +27,7 @@ async def translate_documents(
     model: ServedModel,
     contents: Sequence[str],
     options: DecodingOptions,
+    required: Required,
     parameter: str,
     name: str | None = None,
 ) -> EngineAnswers:
@@ -52,7 +53,7 @@ async def translate_documents(
     costs = costs_of(context.service, model, texts, parameter, options)
     answers = EngineAnswers([], {}, set())
     if texts:
-        work = TranslateHandler(system, options, alignments=system.aligns)
+        work = TranslateHandler(system, options, system.aligns, required)
         answers = await submit(context, model, work, [(text, "") for text in texts], costs)
     translations = [(each.text, each.alignment) for each in answers.answers]
     written = await _asked(context, replace(question, translations=translations))

@@ -139,6 +139,8 @@ def translation_facts(text: str, answer: Translation | Explained, wanted: frozen
         "score": translation.score,
         "notes": list(translation.notes),
     }
+    if translation.missing_terms:
+        facts["missing_terms"] = translation.missing_terms
     if "confidence" in wanted:
         facts["confidence"] = translation.confidence
     if "tokens" in wanted:
