@@ -213,7 +213,8 @@ def read(folder: Path, config: Config) -> Decisions:
         raise ConfigError(
             "the recipe differs from the one that this run was started with:\n  "
             + "\n  ".join(changed),
-            do="undo the changes, or start another run: --name OTHER",
+            do="undo the changes, start another run: --name OTHER, or train this run's model further "
+            f"with the changes: --from {folder / MODEL} --name OTHER",
             place=Location(folder),
         )
     return decisions
