@@ -207,7 +207,7 @@ def test_a_batch_of_any_kind_goes_to_the_device_of_the_model(batch):
 def test_noise_changes_sources_alone_and_goes_on_from_the_cursor(
     store: PairStore, tokenizer: Tokenizer
 ) -> None:
-    noise = NoiseConfig(case=0.5, typos=0.5)
+    noise = NoiseConfig(case=0.4, typos=0.3)
     most = int(store.lengths.longest)
     variation = Variation(tokenizer, alpha=0.0, noise=noise, most=most, seed=5)
     noisy, plain = make_stream(store, variation), make_stream(store)
@@ -220,8 +220,8 @@ def test_noise_changes_sources_alone_and_goes_on_from_the_cursor(
                 texts = [tokenizer.decode(ids.tolist()) for ids in (changed, source)]
                 same += texts[0] == texts[1]
                 other |= {texts[0]} - {texts[1]}
-    assert same > 50
-    assert len(other) > 50
+    assert same > 30
+    assert len(other) > 30
     assert any(text.isupper() for text in other)
     resumed = make_stream(store, variation)
     resumed.restore(noisy.cursor)

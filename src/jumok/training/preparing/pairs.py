@@ -118,8 +118,8 @@ def prepare_translation(
         write_pairs(folder / TEST, test)
     unseen = HeldOut(held.hashes | tested.hashes)
     seen = (pair for pair in _read_all(train) if pair.source not in unseen)
-    lines = chain.from_iterable((pair.source, pair.target) for pair in seen)
-    lines = cases_seen(lines, config.data.noise, config.seed)
+    both = chain.from_iterable((pair.source, pair.target) for pair in seen)
+    lines = cases_seen(both, config.data.noise, config.seed)
     tokenizer = learn_tokenizer(
         config.tokenizer, lines, folder / "tokenizer.model", config.seed, say
     )

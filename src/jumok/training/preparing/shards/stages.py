@@ -181,8 +181,8 @@ def train_tokenizer(plan: CorpusPlan, task: int) -> None:
     settings, file = plan.config.tokenizer, plan.work / TOKENIZER
     said: list[str] = []
     seed = plan.config.seed
-    lines = cases_seen(_sampled(texts, seed), plan.config.data.noise, seed)
-    learn_tokenizer(settings, lines, file, seed, said.append)
+    seen = cases_seen(_sampled(texts, seed), plan.config.data.noise, seed)
+    learn_tokenizer(settings, seen, file, seed, said.append)
     values = {VALIDATION: sorted(validation.hashes), TESTED: sorted(test.hashes), "said": said}
     files.write_json(plan, "held", "out", values)
 
