@@ -144,7 +144,6 @@ def test_the_recipe_of_a_text_can_be_followed(tmp_path: Path, rule: str) -> None
     assert config.data.language == "ko"
     assert config.validation.patience > 0
     assert config.validation.every * 20 == config.training.steps
-    assert config.data.noise
 
 
 def test_the_vocabulary_has_room_for_every_alphabet(tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ def cases_seen(lines: Iterable[str], noise: NoiseConfig | None, seed: int) -> It
 
 def other_case(text: str, random: Random) -> str:
     """In capitals, Every Word With One, or in small letters."""
-    return random.choice((str.upper, str.upper, title, str.lower))(text)
+    return random.choice((str.upper, str.upper, title, title, str.lower))(text)
 
 
 def title(text: str) -> str:
