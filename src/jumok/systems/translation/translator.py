@@ -29,7 +29,7 @@ from jumok.data.tokenizer import Tokenizer
 from jumok.decoding import DecodingOptions
 from jumok.decoding.limits import Prefixes
 from jumok.decoding.options import FOR_TRANSLATION
-from jumok.errors import BundleError, ConfigError, Location, ModelError
+from jumok.errors import BundleError, Location, ModelError
 from jumok.systems.base import COPIED, FOUND, GIVEN, ROWS, Facts, known_origin
 from jumok.systems.device import EngineName, EnginePrecision, choose_device, cores, dtype_of
 from jumok.systems.given import texts_in
