@@ -15,7 +15,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex, TypeVar
 
 from jumok.bundle.fingerprint import Origin, fingerprint_of, joined_fingerprint, weights_digest
-from jumok.bundle.reading import Bundle, Precision
+from jumok.bundle.reading import Bundle
+from jumok.engine.quantising import Precision
 from jumok.errors import BundleError, ConfigError
 from jumok.systems.device import EngineName, EnginePrecision, PrecisionName
 

@@ -17,6 +17,8 @@ HEAD = 8192
 """The number of bytes at the start of a file that are examined."""
 
 COMPRESSED = (".gz", ".zst")
+FIGURE_SUFFIXES = (".svg", ".pdf", ".png")
+"""Of figures that are drawn."""
 
 _PAIRS = "train, evaluate, score and align read it as --data {file} --from en --to fr"
 _DOCUMENT = "jumok translate translates it as a document"

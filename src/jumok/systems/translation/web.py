@@ -19,7 +19,7 @@ from jumok.decoding import DecodingOptions
 from jumok.decoding.native import rules_of
 from jumok.decoding.options import FOR_TRANSLATION
 from jumok.engine.image import ImageOf, MemoryImage, field_places
-from jumok.engine.packing import Kind
+from jumok.engine.quantising import Precision
 from jumok.engine.structures import LinearLayout, ModelLayout
 from jumok.engine.transformer import NativeTransformer
 from jumok.engine.wasm import engine_wasm
@@ -68,7 +68,7 @@ class WebTranslator:
     """
 
     def __init__(
-        self, bundle: Bundle, kind: Kind = "int8", options: DecodingOptions = FOR_TRANSLATION
+        self, bundle: Bundle, kind: Precision = "int8", options: DecodingOptions = FOR_TRANSLATION
     ) -> None:
         self.config = exported_section(bundle)
         self.bundle, self.kind = bundle, kind
