@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Literal, get_args
+from typing import Literal, TypedDict, get_args
 
 from jumok.alignment.words import Link
 from jumok.data.tokenizer import Tokenizer, normalize, plain_words
@@ -13,6 +13,17 @@ from jumok.systems.translation.sentences import Span, language_code, sentences, 
 
 Split = Literal["auto", "sentences", "length", "none"]
 """How lines are cut: as the model was trained, after every sentence, only if too long, or never."""
+
+
+class HowRead(TypedDict):
+    """Arguments of `Translator.translate`."""
+
+    split: Split
+    keep: bool
+
+
+MODEL_ALONE: HowRead = {"split": "length", "keep": False}
+"""How a model is measured by itself, whole line by whole line, as in papers."""
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ from jumok.systems.given import texts_in
 from jumok.systems.loading import load_tokenizer, longest_of, longest_part, read_bundles
 from jumok.systems.native.models import choose_engine, engine_serves
 from jumok.systems.translation.documents import FileTranslator
-from jumok.systems.translation.edges import Core, core
+from jumok.systems.translation.edges import core
 from jumok.systems.translation.glossary import Glossary, as_glossary
 from jumok.systems.translation.icu import Messages
 from jumok.systems.translation.keeping import as_keep
@@ -47,13 +47,9 @@ from jumok.systems.translation.result import Translation
 from jumok.systems.translation.segments import (
     Segment,
     Split,
-    check_lengths,
-    cut_lines,
-    cuts_sentences,
     forced_beginnings,
     join,
 )
-from jumok.systems.translation.sentences import WITHOUT_SPACES, language_code
 
 if TYPE_CHECKING:
     from jumok.models.memory import SequenceToSequence
@@ -265,23 +261,6 @@ class Translator(TranslationModels, FileTranslator):
         with _COUNTING:
             self.left += len(left)
         return written
-
-    @property
-    def spaceless(self) -> bool:
-        """Whether the target language writes no spaces between words."""
-        return language_code(self.target_language) in WITHOUT_SPACES
-
-    def segments(
-        self, lines: Sequence[str], split: Split = "auto", core: Core | None = core
-    ) -> list[Segment]:
-        """The lines, cut as `translate` cuts them; `core` as in `cut_lines`."""
-        languages = self.source_language, self.target_language
-        apart = cuts_sentences(split, languages, self.sentences)
-        limit = None if split == "none" else self.max_tokens
-        parts = cut_lines(lines, self.tokenizer, limit, apart, self.source_language, core)
-        if split == "none":
-            check_lengths(self.longest_target, [part.ids for part in parts])
-        return parts
 
     @classmethod
     def load_on(
