@@ -11,6 +11,7 @@ from safetensors.torch import load_file, save_file
 from jumok.config.recurrent import RecurrentConfig
 from jumok.engine.structures import library
 from jumok.errors import BundleError, ConfigError, JumokError
+from tests.bundle.conftest import sign
 from tests.cli.calls import call, fault, imported
 from tests.systems.test_ordinary_module import transformer, write_translator
 
@@ -137,6 +138,7 @@ def test_a_damaged_bundle_is_refused(bundle, lines, tmp_path):
     tensors = load_file(broken / "model.safetensors")
     tensors.pop("encoder.blocks.0.self_attention.query.weight")
     save_file(tensors, broken / "model.safetensors")
+    sign(broken)
     with pytest.raises(BundleError, match=r"no tensor for encoder\.blocks\.0"):
         translated(broken, lines, "--engine", "native")
 

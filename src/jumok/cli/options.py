@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 LARGEST_COUNT = 10**6
 """A typing error is refused at once, not after hours."""
 
-OUTPUT, MACHINE = "Output", "Machine"
+CONTENT, OUTPUT, MACHINE = "Sentences and terms", "Output", "Machine"
+Split = Literal["auto", "sentences", "length", "none"]
 
 
 class Without:
@@ -160,6 +161,42 @@ class GoldFiles(PairFiles):
 
     columns: str | None = option(None, GOLD_COLUMNS)
     gold: Path | None = option(None, GOLD)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What of a line a translator reads, and where it is cut."""
+
+    split: Split = option(
+        "auto",
+        "Where to cut lines into segments: after each sentence, only where a line is too long, or "
+        "never; auto follows the lines that the model was trained on.",
+        panel=CONTENT,
+    )
+    keep: list[str] | None = option(
+        None,
+        "Regular expression of text to copy unchanged, besides tags, placeholders, addresses and "
+        "numbers. Repeatable.",
+        panel=CONTENT,
+    )
+    no_keep: bool = option(
+        False,
+        "Copy nothing unchanged: leave tags, placeholders and numbers to the model.",
+        panel=CONTENT,
+    )
+
+    @property
+    def kept(self) -> bool | list[str]:
+        """The argument `keep` of `Translator.translate`.
+
+        Raises:
+            ConfigError: both --keep and --no-keep were given.
+        """
+        if self.no_keep and self.keep:
+            raise ConfigError(
+                "--keep and --no-keep contradict each other.", do="leave one of them out"
+            )
+        return self.keep or not self.no_keep
 
 
 @dataclass(frozen=True)

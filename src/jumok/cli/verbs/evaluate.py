@@ -20,6 +20,7 @@ from jumok.cli.options import (
     Machine,
     ModelOrEnsemble,
     Output,
+    Reading,
     Without,
     open_models,
 )
@@ -83,6 +84,7 @@ class Evaluation:
     )
     model: str = ""
     decoding: DecodingOptions = field(default_factory=DecodingOptions)
+    reading: Reading = field(default_factory=Reading)
     machine: Machine = field(default_factory=Machine)
     opened: "OpenedModel | None" = None
     changes: ExitStack = field(default_factory=ExitStack)
@@ -172,13 +174,16 @@ def evaluate(
     *,
     asked: Annotated[Evaluation, Evaluation()],
     decoding: Annotated[DecodingOptions, DecodingOptions(), Without("nbest", SAMPLING)],
+    reading: Annotated[Reading, Reading()],
     written: Annotated[Output, Output()],
     machine: Annotated[Machine, Machine()],
 ) -> None:
     """Score a model: a translator by BLEU, chrF and TER against references.
 
-    Each score has a 95 % confidence interval and a signature; compare only
-    scores with equal signatures. --output saves the outputs of the model.
+    What is scored is what `jumok translate` writes, with the same --split and
+    --keep; --split length --no-keep is the model alone, on whole lines. Each
+    score has a 95 % confidence interval and a signature; compare only scores
+    with equal signatures. --output saves the outputs of the model.
 
       jumok evaluate MODEL --source test.en --reference test.ko
 
@@ -200,7 +205,7 @@ def evaluate(
     columns = named_columns(asked.data, asked.columns or None, asked.from_, asked.to)
     asked = replace(
         asked, model=model, opened=opened, columns=columns or kind.columns, decoding=decoding,
-        machine=machine,
+        reading=reading, machine=machine,
     )  # fmt: skip
     function: Callable[[Evaluation], Judged] = kind.entry("evaluate")
     started = time.perf_counter()

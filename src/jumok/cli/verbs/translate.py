@@ -7,16 +7,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from jumok.cli.options import (
+    CONTENT,
     OUTPUT,
     EngineMachine,
     Formats,
     ModelOrEnsemble,
     Output,
+    Reading,
     Text,
     model_folders,
 )
@@ -33,54 +35,21 @@ from jumok.cli.translation import (
     translate_to,
 )
 from jumok.decoding.options import FOR_TRANSLATION, DecodingOptions
-from jumok.errors import ConfigError
 from jumok.options import option
 
 if TYPE_CHECKING:
     from jumok.systems.translation.result import Translation
     from jumok.systems.translation.translator import Translator
 
-CONTENT = "Sentences and terms"
-
 
 @dataclass(frozen=True)
-class Content:
-    """How lines are cut, and what their translations must contain."""
+class Content(Reading):
+    """How lines are read, and what their translations must contain."""
 
     prefix: str = option("", "Force every translation to start with this text.", panel=CONTENT)
-    split: Literal["auto", "sentences", "length", "none"] = option(
-        "auto",
-        "Where to cut lines into segments: after each sentence, only where a line is too long, or "
-        "never; auto follows the lines that the model was trained on.",
-        panel=CONTENT,
-    )
-    keep: list[str] | None = option(
-        None,
-        "Regular expression of text to copy unchanged, besides tags, placeholders, addresses and "
-        "numbers. Repeatable.",
-        panel=CONTENT,
-    )
-    no_keep: bool = option(
-        False,
-        "Copy nothing unchanged: leave tags, placeholders and numbers to the model.",
-        panel=CONTENT,
-    )
     glossary: Path | None = option(
         None, "File of terms and their required translations, tab-separated.", panel=CONTENT
     )
-
-    @property
-    def kept(self) -> bool | list[str]:
-        """The argument `keep` of `Translator.translate`.
-
-        Raises:
-            ConfigError: both --keep and --no-keep were given.
-        """
-        if self.no_keep and self.keep:
-            raise ConfigError(
-                "--keep and --no-keep contradict each other.", do="leave one of them out"
-            )
-        return self.keep or not self.no_keep
 
 
 @dataclass(frozen=True)

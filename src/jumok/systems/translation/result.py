@@ -168,7 +168,7 @@ class Likelihood:
     @property
     def loss(self) -> float:
         """Nats a token."""
-        return -self.log_probability / self.tokens
+        return -self.log_probability / max(self.tokens, 1)  # without words there are none
 
     @property
     def perplexity(self) -> float:

@@ -5,7 +5,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
-from typing import Literal, get_args
+from typing import Literal, TypedDict, get_args
 
 from jumok.alignment.words import Link
 from jumok.data.tokenizer import Tokenizer, normalize, plain_words
@@ -18,6 +18,17 @@ _WORD = re.compile("[^ ]+")
 
 Split = Literal["auto", "sentences", "length", "none"]
 """How lines are cut: as the model was trained, after every sentence, only if too long, or never."""
+
+
+class HowRead(TypedDict):
+    """Arguments of `Translator.translate`."""
+
+    split: Split
+    keep: bool
+
+
+MODEL_ALONE: HowRead = {"split": "length", "keep": False}
+"""How a model is measured by itself, whole line by whole line, as in papers."""
 
 
 @dataclass(frozen=True)

@@ -47,14 +47,8 @@ from jumok.systems.translation.models import TranslationModels
 from jumok.systems.translation.part_writer import PartWriter
 from jumok.systems.translation.result import Translation
 from jumok.systems.translation.searching import Searcher
-from jumok.systems.translation.segments import (
-    Split,
-    check_lengths,
-    cut_lines,
-    cuts_sentences,
-    forced_beginnings,
-)
-from jumok.systems.translation.sentences import WITHOUT_SPACES, language_code
+from jumok.systems.translation.segments import Split, forced_beginnings
+from jumok.systems.translation.sentences import language_code
 
 if TYPE_CHECKING:
     from jumok.models.memory import SequenceToSequence
@@ -229,17 +223,7 @@ class Translator(TranslationModels, FileTranslator):
         messages, kept = Messages.of(texts, read=keep is not False), as_keep(keep)
         bare = Bare(messages.texts, kept) if kept is not None and kept.usual else None
         lines = messages.texts if bare is None else bare.texts
-        languages = self.source_language, self.target_language
-        parts = cut_lines(
-            lines,
-            self.tokenizer,
-            None if split == "none" else self.max_tokens,
-            cuts_sentences(split, languages, self.sentences),
-            self.source_language,
-            None if keep is False else core,
-        )
-        if split == "none":
-            check_lengths(self.longest_target, [part.ids for part in parts])
+        parts = self.segments(lines, split, None if keep is False else core)
         return CutLines(messages, bare, parts, kept, "" if self.spaceless else " ")
 
     def write(
@@ -309,11 +293,6 @@ class Translator(TranslationModels, FileTranslator):
             # With weights in float32 torch would find other translations than are recorded.
             engine = self._engine_unheard
         return engine if engine is not None and engine_serves(options) else self.on_torch
-
-    @property
-    def spaceless(self) -> bool:
-        """Whether the target language writes no spaces between words."""
-        return language_code(self.target_language) in WITHOUT_SPACES
 
     @classmethod
     def load_on(
