@@ -8,6 +8,7 @@ import json
 import os
 import signal
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -29,10 +30,13 @@ from jumok.errors import JumokError
 MOST_MEMORY = 1 << 30
 """Bytes that documents may take, where the system limits a process (Linux)."""
 
+MOST_SECONDS = 10
+"""Of the processor, for one question, where the system limits them (not on Windows)."""
+
 LENGTH = 8
 """The bytes of a frame's length."""
 
-NICER = 10
+NICER = 5
 """Added to the niceness of the process: the server that answers goes first."""
 
 
@@ -133,6 +137,11 @@ def main() -> None:
         length = int.from_bytes(sys.stdin.buffer.read(LENGTH))
         if not length:
             return
+        if resource is not None:  # the system ends it
+            _, most = resource.getrlimit(resource.RLIMIT_CPU)
+            resource.setrlimit(
+                resource.RLIMIT_CPU, (int(time.process_time()) + MOST_SECONDS + 1, most)
+            )
         value = answer_to(DocumentQuestion(**unframed(sys.stdin.buffer.read(length))))
 
 

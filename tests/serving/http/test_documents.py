@@ -43,7 +43,7 @@ def test_hostile_documents_are_answered_or_refused(folders, tmp_path):
         (lambda: packed("<a>" + " " * (65 << 20) + "</a>"), "its text has 68,157"),
         pytest.param(
             lambda: packed("<a>" + "<a/>" * (15 << 20) + "</a>"),
-            "more memory than it may",
+            "not readable as DOCX",
             marks=pytest.mark.skipif(sys.platform != "linux", reason="memory is not limited"),
         ),
     ],
@@ -86,5 +86,18 @@ def test_the_process_is_killed_at_the_deadline_and_another_one_reads_the_next_do
             await waiting
         reader.close()
         assert await second.wait() < 0
+
+    asyncio.run(asked())
+
+
+@pytest.mark.nightly
+@pytest.mark.skipif(sys.platform == "win32", reason="time is not limited")
+def test_a_document_that_takes_too_long_is_refused():
+    long = DocumentQuestion(["[a]: b\n\n" + "[a](" * 250_000], ("en", "ko"), "a.md")
+
+    async def asked() -> None:
+        reader = DocumentReader(most=1)
+        with pytest.raises(RequestRefused, match="more than 10 seconds of the processor"):
+            await reader.ask(long, time.monotonic() + 600)
 
     asyncio.run(asked())

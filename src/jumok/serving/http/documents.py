@@ -12,14 +12,16 @@ from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
-from jumok.documents.process import LENGTH, DocumentQuestion, framed, unframed
+try:
+    from signal import SIGXCPU
+except ImportError:  # Windows has none
+    SIGXCPU = 0  # type: ignore[assignment]
+
+from jumok.documents.process import LENGTH, MOST_SECONDS, DocumentQuestion, framed, unframed
 from jumok.errors import DataError
 from jumok.serving.http.monitoring import log
 from jumok.serving.http.queue import deadline_passed
 from jumok.serving.http.refusals import RequestRefused
-
-READING_SECONDS = 10.0
-"""Of one question. The largest documents that the server accepts take one or two."""
 
 MOST_ANSWERED = 64 << 20
 """The most bytes of an answer of the process."""
@@ -106,17 +108,18 @@ class DocumentReader:
         assert process is not None
         assert process.stdin is not None
         try:
-            async with asyncio.timeout(READING_SECONDS):
-                process.stdin.write(question)
-                await process.stdin.drain()
-                return await self._frame(process)
-        except TimeoutError:
-            self.close()
-            text = f"The document is not read within {READING_SECONDS:g} seconds."
-            raise RequestRefused(400, "document_too_complex", text) from None
+            process.stdin.write(question)
+            await process.stdin.drain()
+            return await self._frame(process)
         except (EOFError, ConnectionError):
             self.close()
-            text = "The document takes more memory than it may, or breaks its reader."
+            slow = await process.wait() == -SIGXCPU
+            what = (
+                f"{MOST_SECONDS} seconds of the processor"
+                if slow
+                else "the memory that it may take"
+            )
+            text = f"The document takes more than {what}."
             raise RequestRefused(400, "document_too_complex", text) from None
         except asyncio.CancelledError:  # the deadline has passed, or the client has gone
             self.close()
