@@ -9,17 +9,12 @@ from jumok.documents.document import UNKNOWN, Document, Languages
 from jumok.documents.docx import read_docx
 from jumok.documents.html import read_html
 from jumok.documents.markdown import read_markdown
-from jumok.documents.messages import (
-    read_json,
-    read_notebook,
-    read_properties,
-    read_strings,
-    read_yaml,
-)
+from jumok.documents.messages import read_properties, read_strings
 from jumok.documents.plain import read_plain
 from jumok.documents.po import read_po_document
 from jumok.documents.segment import Translated
 from jumok.documents.subtitles import read_ass, read_subtitles
+from jumok.documents.trees import read_json, read_notebook, read_yaml
 from jumok.documents.xml import read_tmx_document, read_xliff_document
 from jumok.errors import ConfigError, DataError, Location
 
@@ -56,7 +51,7 @@ def document_format(file: Path, head: bytes) -> str | None:
     kind = kind_of(file, head)
     if kind is None:
         name = bare_name(file).lower()
-        return "markdown" if name.endswith((".md", ".markdown")) else None
+        return "markdown" if name.endswith((".md", ".mdx", ".markdown")) else None
     if kind in FORMATS:
         return kind
     what, do = FILE_KINDS[kind]

@@ -39,6 +39,7 @@ POINTS |= {"{http://schemas.openxmlformats.org/markup-compatibility/2006}Alterna
 # Elements with runs that are not part of the sentence around them.
 INSIDE = {*WRAPPERS, f"{W}fldSimple"}
 LETTERS = {f"{W}t", f"{W}noBreakHyphen"}
+HYPHEN = "\u2011"
 SILENT = {f"{W}rPr", f"{W}lastRenderedPageBreak", f"{W}softHyphen"}
 
 
@@ -124,10 +125,13 @@ def _with_text(part: _Part, text: str) -> XmlElement:
     for child in list(runs[0]):
         if child.tag != f"{W}rPr":
             runs[0].remove(child)
-    written = runs[0].makeelement(f"{W}t")
-    written.text = text
-    written.set(XML_SPACE, "preserve")
-    runs[0].append(written)
+    for number, words in enumerate(text.split(HYPHEN)):
+        if number:
+            runs[0].append(runs[0].makeelement(f"{W}noBreakHyphen"))
+        written = runs[0].makeelement(f"{W}t")
+        written.text = words
+        written.set(XML_SPACE, "preserve")
+        runs[0].append(written)
     return new
 
 
@@ -283,7 +287,7 @@ def _as_part(child: XmlElement) -> _Part | None:
     kinds = {node.tag for node in child} - SILENT
     if kinds <= LETTERS:
         text = "".join(
-            node.text or "" if node.tag == f"{W}t" else "\u2011"
+            node.text or "" if node.tag == f"{W}t" else HYPHEN
             for node in child
             if node.tag not in SILENT
         )
@@ -321,7 +325,9 @@ def _sentence(parts: Sequence[_Part]) -> Iterator[_Sentence]:
         amount[part.format] = amount.get(part.format, 0) + len(part.text)
     if not amount:
         return
-    commonest = max(amount, key=lambda format: amount[format])
+    # What stands in a link or a control is no plain text if there is any other.
+    bare = {part.format for part in parts if part.element.tag not in WRAPPERS and part.text.strip()}
+    commonest = max(amount, key=lambda format: (format in bare, amount[format]))
     chunks: list[Chunk] = []
     owners: list[_Part] = []
     previous: bytes | None = None

@@ -25,7 +25,11 @@ _BLOCK = re.compile(r"^(\d+)([.)]\s)|^([#>+-])(?=\s|[#>])")
 
 def read_markdown(content: bytes) -> TextDocument:
     """Reads a page as CommonMark with tables, strikethrough, and what dialects add."""
-    text = content.decode("utf-8", errors="surrogateescape")
+    return markdown_page(content.decode("utf-8", errors="surrogateescape"))
+
+
+def markdown_page(text: str) -> TextDocument:
+    """Reads a page that is text already."""
     front = FRONT_MATTER.match(text)
     start = front.end() if front else 0
     with optional_import("reading Markdown", extra="documents"):
@@ -179,7 +183,8 @@ class _Inlines:
         if child.type == "html_inline":
             token = next(tokens(child.content))
             kind = token.kind if token.kind in ("open", "close") else "point"
-            kind = "point" if token.name.lower() in VOID else kind
+            alone = child.content.endswith("/>") or token.name.lower() in VOID
+            kind = "point" if alone else kind
             return Chunk(kind, self._slice(self.at + len(child.content)), name=token.name.lower())
         if child.type == "link_open":
             self.labels.append(self.at + 1)

@@ -267,13 +267,12 @@ class _Aligned:
         kept = self.source[inline.start : inline.end]
         if kept not in self._places:
             both = (self.source, self.target)
-            in_source, in_target = (
-                [m.start() for m in re.finditer(re.escape(kept), text)] for text in both
-            )
+            whole = re.compile(_whole(kept))
+            in_source, in_target = ([m.start() for m in whole.finditer(text)] for text in both)
             self._places[kept] = in_source, in_target
         in_source, in_target = self._places[kept]
         number = bisect_left(in_source, inline.start)
-        if number >= len(in_target):
+        if number >= len(in_target) or in_source[number : number + 1] != [inline.start]:
             return None
         return in_target[number], in_target[number] + len(kept)
 
@@ -310,6 +309,13 @@ class _Aligned:
             rest = self.source[at:end]
             return word[1] - _shared(self.target[slice(*word)][::-1], rest[::-1])
         return self.target_words[min(self.linked[number])][0]
+
+
+def _whole(kept: str) -> str:
+    """A pattern for this text where it is no part of a longer word; Korean may follow directly."""
+    before = r"(?<![A-Za-z0-9_])" if re.match("[A-Za-z0-9_]", kept) else ""
+    after = r"(?![A-Za-z0-9_])" if re.search(r"[A-Za-z0-9_]\Z", kept) else ""
+    return before + re.escape(kept) + after
 
 
 def _shared(target: str, source: str) -> int:
