@@ -57,7 +57,7 @@ def _docx(content: bytes) -> Parts:
     parts: Parts = Counter()
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         for name in archive.namelist():
-            if not name.endswith(".xml") or not name.startswith("word/"):
+            if not re.match(r"word/(document|header|foot)", name):
                 parts[f"{name} {archive.read(name)!r}"] += 1
                 continue
             for element in ElementTree.fromstring(archive.read(name)).iter():
