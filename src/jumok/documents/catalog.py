@@ -1,9 +1,11 @@
 """The formats of documents, and the translation of a file in one of them."""
 
 import codecs
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from jumok.data.files.encoding import conversion
 from jumok.data.files.formats import FILE_KINDS, bare_name, kind_of
 from jumok.documents.document import UNKNOWN, Document, Languages
 from jumok.documents.docx import read_docx
@@ -38,6 +40,7 @@ DOCUMENT_READERS: dict[str, Callable[[bytes, Languages], Document]] = {
     "xliff": read_xliff_document,
     "tmx": read_tmx_document,
 }
+_NO_LETTER = re.compile("[\udc80-\udcff]")  # what a byte becomes that is none
 FORMATS = tuple(DOCUMENT_READERS)
 BINARY_FORMATS = {"docx"}
 
@@ -80,7 +83,9 @@ def read_document(
             got=repr(format),
         )
     try:
-        return DOCUMENT_READERS[format](content, languages)
+        document = DOCUMENT_READERS[format](content, languages)
+        _check_letters(document, content)
+        return document
     except DataError as error:
         line = error.place.line if error.place else None
         raise DataError(
@@ -90,6 +95,21 @@ def read_document(
             do=error.do,
             place=Location(name, line) if name else error.place,
         ) from None
+
+
+def _check_letters(document: Document, content: bytes) -> None:
+    """Raises DataError if a text has bytes that its character set does not; elsewhere they stay."""
+    if any(_NO_LETTER.search(segment.text) for segment in document.segments):
+        try:
+            content.decode()
+        except UnicodeDecodeError as error:
+            line = content.count(b"\n", 0, error.start) + 1
+            raise DataError(
+                "the text is not valid UTF-8.",
+                got=f"byte {content[error.start]:#04x}",
+                do=conversion(content),
+                place=Location("document", line),
+            ) from None
 
 
 def translate_document(

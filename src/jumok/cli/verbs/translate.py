@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from jumok.cli.options import (
+    ENCODING,
     OUTPUT,
     EngineMachine,
     Formats,
@@ -26,6 +27,7 @@ from jumok.cli.output.resuming import command_of, open_steps
 from jumok.cli.output.streams import check_output
 from jumok.cli.screen import counted
 from jumok.cli.translation import Answers, document_asked, translate_to
+from jumok.data.report import UTF8
 from jumok.decoding.options import FOR_TRANSLATION, DecodingOptions
 from jumok.errors import ConfigError
 from jumok.options import option
@@ -130,6 +132,7 @@ def translate(
         ),
     ] = "auto",
     *,
+    encoding: Annotated[str, typer.Option(help=f"{ENCODING} The output is UTF-8.")] = UTF8,
     decoding: Annotated[DecodingOptions, FOR_TRANSLATION],
     content: Annotated[Content, Content()],
     columns: Annotated[TranslationOutput, TranslationOutput()],
@@ -160,12 +163,18 @@ def translate(
         translator, decoding, columns.alignments, content.prefix, machine.batch, content.split,
         content.kept, content.glossary,
     )  # fmt: skip
-    if kind := document_asked(file, format, columns.of_lines or nbest):
-        translate_to(answers.document(), file, output, kind)
+    if kind := document_asked(file, format, columns.of_lines or nbest, encoding):
+        translate_to(answers.document(), file, output, kind, encoding)
         return _say_left(translator)
     names = COLUMNS if file is None else (*COLUMNS, file.suffix)
     form = form_of(output, columns.as_json, names)
-    incoming = arriving(file, alone=columns.stream, whole=decoding.sample, plain=format == "auto")
+    incoming = arriving(
+        file,
+        alone=columns.stream,
+        whole=decoding.sample,
+        plain=format == "auto",
+        encoding=encoding,
+    )
     with open_steps(output, _this_command(context, output), columns.resume) as steps:
         if form == "csv" and not steps.done.lines:
             steps.write(as_csv(columns.header))

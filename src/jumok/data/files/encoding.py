@@ -39,7 +39,8 @@ def conversion(content: bytes) -> str:
     if not names:
         return "convert it to UTF-8, or correct this line"
     return (
-        f"it seems to be {' or '.join(names)}; convert it: iconv -f {names[0]} -t UTF-8 FILE > NEW"
+        f"it seems to be {' or '.join(names)}: name it, --encoding {names[0]}, or convert it: "
+        f"iconv -f {names[0]} -t UTF-8 FILE > NEW"
     )
 
 

@@ -53,10 +53,12 @@ BINARY: dict[str, FileKind] = {
     "parquet": FileKind("a Parquet table", f"{_PAIRS}, where these are its columns"),
     "picture": FileKind("a picture", "give a text file; images are for jumok caption and classify"),
     "utf-16": FileKind(
-        "text in UTF-16", "convert it to UTF-8: iconv -f UTF-16 -t UTF-8 {file} > FILE.txt"
+        "text in UTF-16",
+        "name it, --encoding utf-16, or convert it: iconv -f UTF-16 -t UTF-8 {file} > FILE.txt",
     ),
     "utf-32": FileKind(
-        "text in UTF-32", "convert it to UTF-8: iconv -f UTF-32 -t UTF-8 {file} > FILE.txt"
+        "text in UTF-32",
+        "name it, --encoding utf-32, or convert it: iconv -f UTF-32 -t UTF-8 {file} > FILE.txt",
     ),
 }
 """Formats that cannot be read as text."""
