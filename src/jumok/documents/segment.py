@@ -252,7 +252,10 @@ class _Aligned:
         first = bisect_right(self.source_words, inline.start, key=itemgetter(1))
         last = bisect_left(self.source_words, inline.end, key=itemgetter(0))
         window = self._window(range(first, last))
-        if window is None:
+        beside = (word for word in (first - 1, last) if 0 <= word < len(self.source_words))
+        # What is aligned with code may be the translation of a word beside it that nothing is
+        # aligned with.
+        if window is None or (inline.frozen and not all(word in self.linked for word in beside)):
             point = self._point(inline.start)
             return point, point
         before = self.source[self.source_words[first][0] : inline.start]
@@ -265,14 +268,19 @@ class _Aligned:
     def _verbatim(self, inline: Inline) -> tuple[int, int] | None:
         """The span of the occurrence in the target that corresponds to the source's."""
         kept = self.source[inline.start : inline.end]
-        if kept not in self._places:
+        beside = (
+            self.source[inline.start - 1 : inline.start],
+            self.source[inline.end : inline.end + 1],
+        )
+        pattern = _whole(kept, *beside)
+        if pattern not in self._places:
             both = (self.source, self.target)
-            whole = re.compile(_whole(kept))
+            whole = re.compile(pattern, re.IGNORECASE)
             in_source, in_target = ([m.start() for m in whole.finditer(text)] for text in both)
-            self._places[kept] = in_source, in_target
-        in_source, in_target = self._places[kept]
+            self._places[pattern] = in_source, in_target
+        in_source, in_target = self._places[pattern]
         number = bisect_left(in_source, inline.start)
-        if number >= len(in_target) or in_source[number : number + 1] != [inline.start]:
+        if number >= len(in_target):
             return None
         return in_target[number], in_target[number] + len(kept)
 
@@ -311,11 +319,17 @@ class _Aligned:
         return self.target_words[min(self.linked[number])][0]
 
 
-def _whole(kept: str) -> str:
-    """A pattern for this text where it is no part of a longer word; Korean may follow directly."""
-    before = r"(?<![A-Za-z0-9_])" if re.match("[A-Za-z0-9_]", kept) else ""
-    after = r"(?![A-Za-z0-9_])" if re.search(r"[A-Za-z0-9_]\Z", kept) else ""
-    return before + re.escape(kept) + after
+def _whole(kept: str, before: str, after: str) -> str:
+    """A pattern for this text where it is no part of a longer word, unless it is one in the source,
+    by the letters beside it; Korean may follow directly.
+    """
+    ends = re.match(_LETTER, kept), re.search(rf"{_LETTER}\Z", kept)
+    left = "" if ends[0] is None or re.match(_LETTER, before) else rf"(?<!{_LETTER})"
+    right = "" if ends[1] is None or re.match(_LETTER, after) else rf"(?!{_LETTER})"
+    return left + re.escape(kept) + right
+
+
+_LETTER = "[A-Za-z0-9_]"
 
 
 def _shared(target: str, source: str) -> int:
@@ -338,13 +352,24 @@ def rendered(
     def written(first: int, last: int, nodes: Iterable[PlacedInline]) -> str:
         parts, at = [], first
         for node in nodes:
-            parts += [escape(translated.text[at : node.start]), node.inline.before]
+            parts.append(escape(translated.text[at : node.start]))
+            if node.inline.frozen and node.start == node.end:
+                parts.append(_apart(node.inline, translated.text, node.start))
+            else:
+                parts.append(node.inline.before)
             if not node.inline.frozen:
                 parts += [written(node.start, node.end, node.inside), node.inline.after]
             at = node.end
         return "".join([*parts, escape(translated.text[at:last])])
 
     return written(0, len(translated.text), place_inlines(segment, translated))
+
+
+def _apart(inline: Inline, text: str, at: int) -> str:
+    """What is kept, between two places of a text, apart from the words beside it."""
+    before = " " if inline.end > inline.start and text[at - 1 : at].isalnum() and at else ""
+    after = " " if inline.end > inline.start and text[at : at + 1].isalnum() else ""
+    return before + inline.before + after
 
 
 def with_frozen(chunks: Iterable[Chunk], pattern: re.Pattern[str]) -> list[Chunk]:
