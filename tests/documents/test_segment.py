@@ -4,14 +4,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from jumok.documents.segment import (
-    Chunk,
-    DocumentSegment,
-    Inline,
-    Translated,
-    paragraph,
-    rendered,
-)
+from jumok.documents.placing import rendered
+from jumok.documents.segment import Chunk, DocumentSegment, Inline, Translated, paragraph
 
 BOLD = DocumentSegment("I saw a black dog today", (Inline(8, 17, "<b>", "</b>"),))
 

@@ -16,15 +16,8 @@ from typing import Any
 
 from jumok.data.files.damage import ANYTHING
 from jumok.data.files.elements import XmlElement
-from jumok.documents.segment import (
-    Chunk,
-    DocumentSegment,
-    PlacedInline,
-    Translated,
-    has_word,
-    paragraph,
-    place_inlines,
-)
+from jumok.documents.placing import PlacedInline, place_inlines
+from jumok.documents.segment import Chunk, DocumentSegment, Translated, has_long_word, paragraph
 from jumok.errors import DataError, Location, optional_import
 
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
@@ -291,7 +284,7 @@ def _as_part(child: XmlElement) -> _Part | None:
             for node in child
             if node.tag not in SILENT
         )
-        if _is_raised(child) and not has_word(text):
+        if _is_raised(child) and not has_long_word(text):
             return _Part(child, "", b"point")
         return _Part(child, text, _look(child))
     if len(kinds) == 1 and kinds <= POINTS:

@@ -8,7 +8,8 @@ from jumok.documents.document import Slot, TextDocument
 from jumok.documents.html import VOID, slots_of
 from jumok.documents.markdown_dialects import COPIED, FROZEN, add_dialects
 from jumok.documents.markup import tokens
-from jumok.documents.segment import Chunk, paragraph, rendered
+from jumok.documents.placing import rendered
+from jumok.documents.segment import Chunk, paragraph
 from jumok.errors import DataError, Location, optional_import
 
 if TYPE_CHECKING:
@@ -141,8 +142,11 @@ class _Inlines:
         rest = iter(children)
         for child in rest:
             if child.type in ("softbreak", "hardbreak"):
+                # The title of a quotation that is a note is a line of its own.
+                titled = self.content.startswith("[!") and "\n" not in self.content[: self.at]
                 raw = self._take(_BREAK.match(self.content, self.at))
-                yield Chunk("text", raw, " ", "break" if child.type == "hardbreak" else "")
+                ends = titled or child.type == "hardbreak"
+                yield Chunk("text", raw, " ", "break" if ends else "")
                 continue
             gap = self._gap(child)
             if gap:

@@ -40,7 +40,7 @@ _INLINE = re.compile(
       | !?\[\[[^\]\[]++\]\](?!\()                  # a wiki link, and no link of [1]
       | \{\{[<%][^{}]*+\}\}                        # a shortcode
       | \{%(?:[^%{]|%(?!\})|\{(?!%))*+%\}          # a tag of a template
-      | \{[:\#.][^{}]*+\}                          # attributes
+      | \{[ ]?[:\#.][^{}]*+\}                      # attributes
       | \{/\*(?:[^*]|\*(?!/))*+\*/\}              # a comment of MDX
       | (?<![\w:]):[a-z0-9_+-]++:(?![\w:])         # an emoji by its name
       | (?<!=)==(?!=) | (?<!\+)\+\+(?!\+)          # ends of highlighted and inserted text

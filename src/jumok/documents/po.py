@@ -13,7 +13,8 @@ from jumok.data.files.elements import PoStore, PoUnit
 from jumok.data.files.translators import HEADER_LANGUAGE, parse_po
 from jumok.documents.document import Languages, check_language
 from jumok.documents.html import tagged_chunks
-from jumok.documents.segment import DocumentSegment, Paragraph, Translated, paragraph, rendered
+from jumok.documents.placing import rendered
+from jumok.documents.segment import DocumentSegment, Paragraph, Translated, paragraph
 from jumok.errors import DataError, Location, optional_import
 
 PLACEHOLDER = re.compile(

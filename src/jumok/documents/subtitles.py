@@ -8,14 +8,8 @@ from typing import NamedTuple
 
 from jumok.documents.document import Slot, TextDocument
 from jumok.documents.html import tagged_chunks
-from jumok.documents.segment import (
-    Chunk,
-    DocumentSegment,
-    Translated,
-    paragraph,
-    rendered,
-    with_frozen,
-)
+from jumok.documents.placing import rendered
+from jumok.documents.segment import Chunk, DocumentSegment, Translated, paragraph, with_frozen
 from jumok.errors import DataError, Location
 
 _TIME = r"(?:\d+:)?\d+:\d\d[,.]\d{1,3}"
