@@ -1,6 +1,5 @@
 """A translator's confidence is the calibrated one, on torch and on the engine."""
 
-import base64
 import json
 import shutil
 from dataclasses import asdict

@@ -28,6 +28,8 @@ class CorpusConfig(Section):
     source_column: str | int = 0
     target_column: str | int = 1
     format: Format = "auto"
+    encoding: str = "utf-8"
+    delimiter: str = ""
     weight: Annotated[float, Field(gt=0.0)] | None = None
 
     @model_validator(mode="after")

@@ -17,15 +17,8 @@ from typing import Any
 from jumok.data.files.damage import ANYTHING
 from jumok.data.files.elements import XmlElement
 from jumok.data.files.unpacking import ALWAYS_UNPACKED, check_members, unpacked
-from jumok.documents.segment import (
-    Chunk,
-    DocumentSegment,
-    PlacedInline,
-    Translated,
-    has_word,
-    paragraph,
-    place_inlines,
-)
+from jumok.documents.placing import PlacedInline, place_inlines
+from jumok.documents.segment import Chunk, DocumentSegment, Translated, has_long_word, paragraph
 from jumok.errors import DataError, Location, optional_import
 
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
@@ -41,6 +34,7 @@ POINTS |= {"{http://schemas.openxmlformats.org/markup-compatibility/2006}Alterna
 INSIDE = {*WRAPPERS, f"{W}fldSimple"}
 MOST_PROPERTIES = 1000
 LETTERS = {f"{W}t", f"{W}noBreakHyphen"}
+HYPHEN = "\u2011"
 SILENT = {f"{W}rPr", f"{W}lastRenderedPageBreak", f"{W}softHyphen"}
 
 
@@ -73,10 +67,13 @@ class _Part:
         """The element with another text."""
         new = deepcopy(self._empty)
         run = new if new.tag == f"{W}r" else next(new.iter(f"{W}r"))
-        written = run.makeelement(f"{W}t")
-        written.text = text
-        written.set(XML_SPACE, "preserve")
-        run.append(written)
+        for number, words in enumerate(text.split(HYPHEN)):
+            if number:
+                run.append(run.makeelement(f"{W}noBreakHyphen"))
+            written = run.makeelement(f"{W}t")
+            written.text = words
+            written.set(XML_SPACE, "preserve")
+            run.append(written)
         return new
 
 
@@ -304,11 +301,11 @@ def _as_part(child: XmlElement) -> _Part | None:
     kinds = {node.tag for node in child} - SILENT
     if kinds <= LETTERS:
         text = "".join(
-            node.text or "" if node.tag == f"{W}t" else "\u2011"
+            node.text or "" if node.tag == f"{W}t" else HYPHEN
             for node in child
             if node.tag not in SILENT
         )
-        if _is_raised(child) and not has_word(text):
+        if _is_raised(child) and not has_long_word(text):
             return _Part(child, "", b"point")
         return _Part(child, text, _look(child))
     if len(kinds) == 1 and kinds <= POINTS:
@@ -350,7 +347,9 @@ def _sentence(parts: Sequence[_Part]) -> Iterator[_Sentence]:
         amount[part.format] = amount.get(part.format, 0) + len(part.text)
     if not amount:
         return
-    commonest = max(amount, key=lambda format: amount[format])
+    # What stands in a link or a control is no plain text if there is any other.
+    bare = {part.format for part in parts if part.element.tag not in WRAPPERS and part.text.strip()}
+    commonest = max(amount, key=lambda format: (format in bare, amount[format]))
     chunks: list[Chunk] = []
     owners: list[_Part] = []
     previous: bytes | None = None

@@ -9,13 +9,14 @@ from functools import cached_property, partial
 
 from jumok.documents.document import Languages, Slot, TextDocument
 from jumok.documents.markup import Attribute, Token, attributes, end_of, escape, tokens, unescape
+from jumok.documents.placing import rendered
 from jumok.documents.segment import (
     Chunk,
     DocumentSegment,
     Translated,
+    has_long_word,
     has_word,
     paragraph,
-    rendered,
     with_frozen,
 )
 
@@ -32,9 +33,9 @@ INLINE = _names(
 DRAWN = _names("svg math object canvas")
 UNTRANSLATED = _names("code kbd samp") | DRAWN
 """Elements inside of a sentence whose text is not translated."""
-RAISED = _names("sup sub")
+RAISED = _names("sup sub var")
 """Elements that stay as they are, beside their word, if there is no word in them: an exponent, an
-index, the number of a note."""
+index, a variable, the mark of a note."""
 UNREAD = _names("pre script style textarea template iframe audio video")
 """Elements that are left unchanged with all their content."""
 RAW = _names("script style textarea")
@@ -236,7 +237,7 @@ def _raised(text: str, sentence: list[Token]) -> dict[int, int]:
     open_ones: list[int] = []
     for index, token in enumerate(sentence):
         name = token.name.lower()
-        if token.kind == "text" and open_ones and has_word(text[token.start : token.end]):
+        if token.kind == "text" and open_ones and has_long_word(text[token.start : token.end]):
             open_ones.clear()
         elif token.kind == "open" and name in RAISED:
             open_ones.append(index)

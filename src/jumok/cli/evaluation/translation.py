@@ -28,7 +28,8 @@ def evaluate_translation(asked: Evaluation) -> Judged:
 
     if asked.tokenize is not None:
         check_tokenizer(asked.tokenize)  # before minutes of translating
-    corpus = pairs_of(asked.source, asked.reference, asked.data, asked.columns, "--reference")
+    files = asked.source, asked.reference, asked.data, asked.columns, "--reference"
+    corpus = pairs_of(*files, encoding=asked.encoding, delimiter=asked.delimiter)
     if asked.by is not None and asked.data is None:
         raise ConfigError("--by names a column of --data.", do="give --data, or leave it out")
     further = () if asked.by is None else (as_column(asked.by),)

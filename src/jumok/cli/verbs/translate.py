@@ -13,6 +13,7 @@ import typer
 
 from jumok.cli.options import (
     CONTENT,
+    ENCODING,
     OUTPUT,
     EngineMachine,
     Formats,
@@ -34,6 +35,7 @@ from jumok.cli.translation import (
     say_missing_terms,
     translate_to,
 )
+from jumok.data.report import UTF8
 from jumok.decoding.options import FOR_TRANSLATION, DecodingOptions
 from jumok.options import option
 
@@ -117,6 +119,7 @@ def translate(
         ),
     ] = "auto",
     *,
+    encoding: Annotated[str, typer.Option(help=f"{ENCODING} The output is UTF-8.")] = UTF8,
     decoding: Annotated[DecodingOptions, FOR_TRANSLATION],
     content: Annotated[Content, Content()],
     columns: Annotated[TranslationOutput, TranslationOutput()],
@@ -147,12 +150,18 @@ def translate(
         translator, decoding, columns.alignments, content.prefix, machine.batch, content.split,
         content.kept, content.glossary,
     )  # fmt: skip
-    if kind := document_asked(file, format, columns.of_lines or nbest):
-        translate_to(answers.document(), file, output, kind)
+    if kind := document_asked(file, format, columns.of_lines or nbest, encoding):
+        translate_to(answers.document(), file, output, kind, encoding)
         return _say_notes(translator)
     names = COLUMNS if file is None else (*COLUMNS, file.suffix)
     form = form_of(output, columns.as_json, names)
-    incoming = arriving(file, alone=columns.stream, whole=decoding.sample, plain=format == "auto")
+    incoming = arriving(
+        file,
+        alone=columns.stream,
+        whole=decoding.sample,
+        plain=format == "auto",
+        encoding=encoding,
+    )
     with open_steps(output, _this_command(context, output), columns.resume) as steps:
         if form == "csv" and not steps.done.lines:
             steps.write(as_csv(columns.header))

@@ -98,6 +98,8 @@ def corpus_of_pairs(config: CorpusConfig, skip_damaged: bool) -> Corpus:
         format=None if config.format == "auto" else config.format,
         weight=config.weight,
         skip_damaged=skip_damaged,
+        encoding=config.encoding,
+        delimiter=config.delimiter,
     )
 
 
