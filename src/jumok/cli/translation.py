@@ -18,7 +18,7 @@ from jumok.cli.output.streams import STANDARD
 from jumok.cli.screen import counted
 from jumok.data.files.atomic import atomic_file
 from jumok.data.files.formats import COMPRESSED, kind_of_name
-from jumok.data.files.reading import first_bytes, in_utf8, whole_file
+from jumok.data.files.reading import first_bytes, in_utf8, open_bytes, whole_file
 from jumok.data.report import UTF8
 from jumok.errors import ConfigError
 
