@@ -160,7 +160,7 @@ def _segment(chunks: Sequence[Chunk]) -> DocumentSegment:
         words = _WHITE.sub(" ", chunk.text)
         if words.startswith(" ") and (text.endswith(" ") or not text):
             words = words[1:]
-            if text and _ends_with_point(chunks, index):
+            if index and _ends_with_point(chunks, index):
                 apart.add(index - 1)
         text += words
     starts.append(len(text))

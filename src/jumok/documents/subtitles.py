@@ -16,6 +16,12 @@ _TIME = r"(?:\d+:)?\d+:\d\d[,.]\d{1,3}"
 # The line with the times, then the lines up to a blank one.
 CUE = re.compile(rf"^{_TIME}[ \t]*-->[ \t]*{_TIME}[^\n]*\n((?:[^\S\n]*\S[^\n]*(?:\n|\Z))+)", re.M)
 SPEAKER = re.compile(r"[ \t]*[-–—][ \t]?")  # two speakers in one cue, a line each
+BEGINS = re.compile(r"[ \t]*(?:>>|<v[ .]|[A-Z][A-Z0-9 .'-]{0,30}:(?=\s|\Z))")
+"""A line of another speaker, who is named."""
+
+SOUND = re.compile(r"[ \t]*(?:\[[^\[\]]*\]|\([^()]*\)|♪[^♪]*♪)[ \t]*")
+"""A line that says what is heard, and is no part of what is spoken."""
+
 WORD_TIME = re.compile(r"<\d[\d:.,]*>")  # of the word that follows
 SPACE = re.compile(r"<[^<>]*>|\{[^{}]*\}| ")
 _DRAWING = re.compile(r"\{[^{}]*\\p[1-9]")
@@ -108,12 +114,15 @@ def read_ass(content: bytes) -> TextDocument:
 
 def _slots(text: str, first: int, last: int, syntax: _Syntax) -> Iterator[Slot]:
     lines: list[tuple[int, int]] = []
+    apart = False
     ends = [*(match.span() for match in syntax.line_end.finditer(text, first, last)), (last, last)]
     for end, after in ends:
         speaker = SPEAKER.match(text, first, end)
-        if speaker and lines:
+        sound = SOUND.fullmatch(text, first, end)
+        if lines and (apart or sound or speaker or BEGINS.match(text, first, end)):
             yield from _slot(text, lines, syntax)
             lines = []
+        apart = sound is not None
         if end > first:
             lines.append((speaker.end() if speaker else first, end))
         first = after

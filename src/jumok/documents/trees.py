@@ -63,7 +63,10 @@ def read_json(content: bytes) -> MessagesDocument:
     of_language = len({one.path[:1] for one in _scalars(text)}) == 1
     ascii_only = text.isascii() and "\\u" in text
     values = []
+    messages = {path[0] for path, *_ in _scalars(text) if path[1:] == ("message",)}
     for path, start, end, value in _scalars(text):
+        if _is_name(path) or (path[:1] and path[0] in messages and path[1:] != ("message",)):
+            continue
         if isinstance(value, str) and path:
             slashes = "\\/" in text[start:end]
             write = partial(_quoted, ascii_only=ascii_only, slashes=slashes)
@@ -71,6 +74,15 @@ def read_json(content: bytes) -> MessagesDocument:
         elif not of_language or not path:
             raise _no_catalog("json", f"{path[-1] if path else ''}: {value}")
     return MessagesDocument(text, values)
+
+
+_NAMES = frozenset(("id", "key", "type", "locale", "lang", "url", "href"))
+
+
+def _is_name(path: Sequence[str | int]) -> bool:
+    """Whether a value is for programs: of a record in a list, or of Flutter's ARB ("@title")."""
+    of_record = len(path) > 1 and isinstance(path[-2], int)
+    return (of_record and path[-1] in _NAMES) or any(str(key).startswith("@") for key in path)
 
 
 def _quoted(text: str, ascii_only: bool = False, slashes: bool = False) -> str:
