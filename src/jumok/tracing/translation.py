@@ -41,14 +41,16 @@ def force_translation(translator: Translator, text: str, request: TraceRequest) 
         cut = translator.cut([text])
         number = _chosen(cut.parts, request.segment)
     part = cut.parts[number or 0] if cut.parts else Segment(0, [])
-    if part.ids or request.target is not None or not cut.copies:
-        check_length(text, part.ids, translator.max_tokens)
     search: SearchTree | None = SearchTree()
     if request.target is None:
         output, write, search = _search_translation(translator, cut, number or 0, request)
+        copied = bool(output) and not part.ids
     else:
+        copied = False
         write = given_tokens(request.target, tokenizer, translator.max_tokens)
         output = tokenizer.decode(write)
+    if not copied:
+        check_length(text, part.ids, translator.max_tokens)
     source = torch.tensor([[*part.ids, END]], device=device_of(model))
     return ForcedPass(
         partial(after_every_prefix, model, source, write),
@@ -57,7 +59,7 @@ def force_translation(translator: Translator, text: str, request: TraceRequest) 
         output,
         TraceFindings(written=tuple(write), search=search),
         target=partial(_target, model, source, write),
-        copied=not part.ids,
+        copied=copied,
         segment=number,
         segments=max(len(cut.parts), 1),
     )
@@ -67,12 +69,9 @@ def _chosen(parts: Sequence[Segment], wanted: int | None) -> int:
     """The segment that is wanted, or the first that is read."""
     if wanted is None:
         return next((number for number, part in enumerate(parts) if part.ids), 0)
-    if not 0 <= wanted < max(len(parts), 1):
-        raise DataError(
-            "the text has no such segment.",
-            expected=f"0 to {len(parts) - 1}",
-            got=str(wanted),
-        )
+    last = max(len(parts) - 1, 0)
+    if not 0 <= wanted <= last:
+        raise DataError("the text has no such segment.", expected=f"0 to {last}", got=str(wanted))
     return wanted
 
 
