@@ -1,6 +1,6 @@
 """Whether documents are read and written in a time that is proportional to their length.
 
-    python -m benchmarks.reading [FORMAT ...]
+    python -m benchmarks.reading [FORMAT ...] [--longest BYTES]
     python -m benchmarks.reading --memory
 
 Each shape of `benchmarks.shapes` is read, and written in capitals, at doubled lengths up to 1 MB;
@@ -25,7 +25,7 @@ from jumok.documents.catalog import FORMATS, translate_document
 from jumok.documents.document import Languages
 from jumok.errors import JumokError
 
-LENGTHS = tuple(10**6 // 2**power for power in range(6, -1, -1))
+DOUBLINGS = 6
 LEAST = 0.05
 """Seconds; a shorter time is not compared with that of twice the length."""
 
@@ -50,14 +50,15 @@ def seconds_of(shape: Shape, length: int) -> float:
     return time.process_time() - start
 
 
-def grown(shape: Shape) -> tuple[float, float]:
+def grown(shape: Shape, longest: int) -> tuple[float, float]:
     """Seconds of the longest document, and the largest growth when the length is doubled.
 
     A growth that looks too large is measured again, and the least counts.
     """
-    times = [seconds_of(shape, length) for length in LENGTHS]
+    lengths = [longest // 2**power for power in range(DOUBLINGS, -1, -1)]
+    times = [seconds_of(shape, length) for length in lengths]
     growth = 0.0
-    for (short, long), (before, after) in zip(pairwise(LENGTHS), pairwise(times), strict=True):
+    for (short, long), (before, after) in zip(pairwise(lengths), pairwise(times), strict=True):
         if before < LEAST:
             continue
         ratio = after / before
@@ -69,12 +70,12 @@ def grown(shape: Shape) -> tuple[float, float]:
     return times[-1], growth
 
 
-def print_table(formats: Sequence[str]) -> None:
+def print_table(formats: Sequence[str], longest: int) -> None:
     """A line for each format: its slowest shape, and the one that grows most."""
-    print("| format | shapes | slowest, 1 MB | seconds | grows most | doubled |")
+    print("| format | shapes | slowest | seconds | grows most | doubled |")
     print("|---|--:|---|--:|---|--:|")
     for format in formats:
-        found = {each.name: grown(each) for each in SHAPES if each.format == format}
+        found = {each.name: grown(each, longest) for each in SHAPES if each.format == format}
         slowest = max(found, key=lambda name: found[name][0])
         most = max(found, key=lambda name: found[name][1])
         print(
@@ -116,6 +117,7 @@ def print_pairs(size: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("formats", nargs="*", choices=[*FORMATS, []], metavar="FORMAT")
+    parser.add_argument("--longest", type=int, default=10**6, help="bytes of the longest document")
     parser.add_argument("--memory", action="store_true", help="memory, with 20 and 200 MB")
     parser.add_argument("--bytes", type=int, help=argparse.SUPPRESS)
     asked = parser.parse_args()
@@ -124,7 +126,7 @@ def main() -> None:
     elif asked.memory:
         print_memory()
     else:
-        print_table(asked.formats or FORMATS)
+        print_table(asked.formats or FORMATS, asked.longest)
 
 
 if __name__ == "__main__":

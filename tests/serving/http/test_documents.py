@@ -28,7 +28,7 @@ def test_hostile_documents_are_answered_or_refused(folders, tmp_path):
     """The short form of `python -m benchmarks.hostile`."""
     with serving(tmp_path, f"en-ko={folders['en-ko']}", "--grace", "0") as server:
         answers, health = sent(server, documents(seed=2, count=20), seconds=5.0)
-        assert {each.status for each in answers} <= {200, 400, 504}
+        assert {each.status for each in answers} <= {200, 400, 429, 504}
         assert len(answers) == 20
         assert set(statuses(health)) == {200}
         assert faults_of(server) == []
@@ -58,9 +58,13 @@ def test_a_small_file_with_much_in_it_is_refused(client, made, text):
 
 
 def test_a_text_with_html_keeps_its_characters_whatever_it_says_of_them(client):
-    body = {"q": '<meta charset="euc-kr"><p>the cat</p>\u9f98', "source": "en", "target": "ko"}
+    body = {
+        "q": '<meta charset="euc-kr"><p>the cat</p><!--\u9f98-->',
+        "source": "en",
+        "target": "ko",
+    }
     answer = client.post("/translate", json=body | {"format": "html"}).json()
-    assert answer["translatedText"].endswith("\u9f98")
+    assert answer["translatedText"].endswith("<!--\u9f98-->")
 
 
 def test_the_process_is_killed_at_the_deadline_and_another_one_reads_the_next_document():
