@@ -3,6 +3,7 @@
 # make lint   linter, type checker, and the rules of the house; make format changes the code
 # make test   all of it, and all tests but the nightly ones
 # make nightly  the long forms of tests, which `make test` leaves out
+# make attack  a campaign of damaged files, requests and kills, on MODEL, at SCALE (1.0: a day)
 # make bench  benchmarks against other toolkits
 # make bench-gpu  training on a GPU, and checks of it, in 8 minutes
 # make docs   the reference of all public names as HTML, in docs/api
@@ -26,7 +27,7 @@ INSTALL = $(UV) pip install --quiet --python $(BIN)/python -c constraints.txt \
 	$(if $(UV_FIND_LINKS),,--torch-backend=auto) "$(TORCH)"
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo check lint style format test nightly bench bench-gpu docs lab wheels matrix sanitize clean
+.PHONY: demo check lint style format test nightly attack bench bench-gpu docs lab wheels matrix sanitize clean
 .DEFAULT_GOAL := help
 
 help:
@@ -82,6 +83,12 @@ test: style $(VENV)/.wheels
 
 nightly: $(VENV)/.dev $(VENV)/.wheels
 	$(WITH_ZIG) $(BIN)/pytest -n 2 --dist loadfile -m nightly
+
+SCALE ?= 1.0
+MODEL ?= demo/smallworld-en-ko/model
+
+attack: $(VENV)/.dev
+	$(BIN)/python -m benchmarks.attack $(MODEL) --scale $(SCALE)
 
 # Runs the kernels' tests with all memory accesses checked; needs gcc's libasan.
 sanitize: $(VENV)/.dev
