@@ -20,9 +20,9 @@ from jumok.systems.translation.keeping import (
     surplus_in,
 )
 from jumok.systems.translation.markup import TAG, Bare, undress
-from jumok.systems.translation.part_writer import spelling
 from jumok.systems.translation.result import Translation
 from jumok.systems.translation.segments import cuts_sentences
+from jumok.systems.translation.spelling import spelling
 from jumok.systems.translation.translator import Translator
 
 SHORT = DecodingOptions(beam=2, maximum_length=30)
