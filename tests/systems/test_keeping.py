@@ -20,9 +20,9 @@ from jumok.systems.translation.keeping import (
     surplus_in,
 )
 from jumok.systems.translation.markup import TAG, Bare, undress
-from jumok.systems.translation.part_writer import spelling
 from jumok.systems.translation.result import Translation
 from jumok.systems.translation.segments import cuts_sentences
+from jumok.systems.translation.spelling import spelling
 from jumok.systems.translation.translator import Translator
 
 SHORT = DecodingOptions(beam=2, maximum_length=30)
@@ -95,9 +95,7 @@ def test_what_is_one_thing_is_kept_as_one(one: str) -> None:
     assert [each.text for each in Keep().find(f"See {one}, now.")] == [one]
 
 
-@pytest.mark.parametrize(
-    "text", ["He and/or she.", "a / b", "C: yes", "item #", "5%d", "a@"]
-)
+@pytest.mark.parametrize("text", ["He and/or she.", "a / b", "C: yes", "item #", "5%d", "a@"])
 def test_what_only_looks_like_code_is_none(text: str) -> None:
     kept = Keep().find(text)
     assert [each.text for each in kept if each.kind == "code" and each.text != "%d"] == []

@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from jumok.alignment.words import Link, Weights, links, merge_words
-from jumok.data.tokenizer import SPACE, UNKNOWN, Tokenizer, normalize, plain_words
+from jumok.data.tokenizer import Tokenizer, plain_words
 from jumok.decoding import DecodingOptions, Hypothesis
 from jumok.decoding.constraints import Constraints, Phrase
 from jumok.decoding.limits import Prefixes
 from jumok.decoding.rank import Ranker
+from jumok.documents.segment import has_word
 from jumok.systems.translation.glossary import Glossary
-from jumok.systems.translation.inserting import corrected
+from jumok.systems.translation.inserting import corrected, without_code, words_beside
 from jumok.systems.translation.judging import SEARCHED_AGAIN, Judge
 from jumok.systems.translation.keeping import (
     Keep,
@@ -29,13 +30,11 @@ from jumok.systems.translation.result import (
 )
 from jumok.systems.translation.searching import ReadSources, Searcher
 from jumok.systems.translation.segments import Segment
+from jumok.systems.translation.spelling import spelling
 from jumok.systems.translation.terms import TermPlacer
 
 MOST_FORCED = 48  # a segment that must keep more, such as a row of numbers, is not searched again
 LENGTH_STEP = 4  # segments whose length limits differ by less are searched together
-
-# The string is put after this to see how it is spelt inside a word.
-ANCHORS = (".", ",", "-", "a", "1", "(", "가", "的")
 
 
 @dataclass(frozen=True)
@@ -84,8 +83,7 @@ class PartWriter:
             self._search_stricter(parts, drafts, read, options, prefixes)
         kept = [self.keep.find(part.text) if self.keep else [] for part in parts]
         if any(kept):
-            self._search_again(parts, kept, drafts, read, options, prefixes)
-            self._insert(parts, kept, drafts, read)
+            self._keep(parts, kept, drafts, searcher, read, options, prefixes)
         if self.glossary is not None:
             self._place_terms(self.glossary, parts, kept, drafts, searcher, read)
         return drafts
@@ -95,6 +93,39 @@ class PartWriter:
     ) -> list[list[Translation]]:
         """The drafts as translations, aligned if that was requested."""
         return self._translations(parts, read, drafts, self.alignments)
+
+    def _keep(
+        self,
+        parts: Sequence[Segment],
+        kept: Sequence[list[Kept]],
+        drafts: list[list[Draft]],
+        searcher: Searcher,
+        read: ReadSources,
+        options: DecodingOptions,
+        prefixes: Prefixes | None,
+    ) -> None:
+        """Sees to it that the drafts have what is kept of their sources.
+
+        A model that does not copy code is only confused by it: where a draft lacks some, the source
+        is read without it.
+        """
+        bare, wanted, clear = list(parts), list(kept), read
+        for row, its in enumerate(kept):
+            codes = [one for one in its if one.kind == "code"]
+            text = without_code(parts[row].text, codes)
+            if any(missing_in(codes, draft.text) for draft in drafts[row]) and has_word(text):
+                bare[row] = replace(parts[row], text=text, ids=self.tokenizer.encode(text))
+                assert self.keep is not None
+                wanted[row] = [one for one in self.keep.find(text) if one.kind != "code"]
+        rows = [row for row, part in enumerate(parts) if bare[row] is not part]
+        if rows:
+            clear = searcher.read([part.ids for part in bare])
+            begun = None if prefixes is None else [prefixes[row] for row in rows]
+            for row, found in zip(rows, clear.select(rows).search(options, begun), strict=True):
+                drafts[row] = [self._draft(each) for each in found]
+        self._search_again(bare, wanted, drafts, clear, options, prefixes)
+        self._insert(parts, kept, drafts, read, bare, clear)
+        read.left.update(clear.left)
 
     def _draft(self, hypothesis: Hypothesis, forced: tuple[str, ...] = ()) -> Draft:
         return Draft(hypothesis, written_text(self.tokenizer, hypothesis.tokens), forced)
@@ -251,8 +282,14 @@ class PartWriter:
         kept: Sequence[Sequence[Kept]],
         drafts: list[list[Draft]],
         read: ReadSources,
+        bare: Sequence[Segment],
+        clear: ReadSources,
     ) -> None:
-        """Inserts what is still missing, and removes code that appears too often."""
+        """Inserts what is still missing, and removes code that appears too often.
+
+        Args:
+            bare, clear: the segments as they were read for the drafts.
+        """
         rows = [
             row
             for row, of_part in enumerate(kept)
@@ -260,14 +297,18 @@ class PartWriter:
         ]
         if not rows:
             return
-        here = read.select(rows)
-        these = [parts[row] for row in rows]
-        plain = self._translations(these, here, [drafts[row] for row in rows], True)
+        these = [bare[row] for row in rows]
+        plain = self._translations(these, clear.select(rows), [drafts[row] for row in rows], True)
         changed: list[tuple[int, Draft]] = []
         for row, translations in zip(rows, plain, strict=True):
+            source, alone = parts[row].text, bare[row] is not parts[row]
+            words = words_beside(source, kept[row]) if alone else None
             for draft, translation in zip(drafts[row], translations, strict=True):
-                if _faulty(kept[row], parts[row].text, draft.text):
-                    self._correct(parts[row].text, kept[row], draft, translation.alignment)
+                if _faulty(kept[row], source, draft.text):
+                    links = translation.alignment
+                    if links and words:
+                        links = tuple((words[its], to) for its, to in links if its < len(words))
+                    self._correct(source, kept[row], draft, links)
                     changed.append((row, draft))
         self._score_again(changed, read)
         for row in rows:
@@ -389,28 +430,3 @@ class PartWriter:
 def _faulty(kept: Sequence[Kept], source: str, text: str) -> bool:
     faults = missing_in(kept, text) or surplus_in(kept, text)
     return bool(faults) or separated(kept, source, text) != text
-
-
-def spelling(text: str, tokenizer: Tokenizer, inside: bool) -> Phrase | None:
-    """The token sequences that write `text`; None if the vocabulary cannot spell it.
-
-    Args:
-        inside: whether it may also directly follow other letters.
-    """
-    ids = tuple(tokenizer.encode(text))
-    if not ids or UNKNOWN in ids or normalize(tokenizer.decode(ids)).strip() != normalize(text):
-        return None
-    glued = _glued(text, ids, tokenizer) if inside else None
-    return (ids,) if glued is None or glued == ids else (ids, glued)
-
-
-def _glued(text: str, ids: tuple[int, ...], tokenizer: Tokenizer) -> tuple[int, ...] | None:
-    """The spelling without a space before it; None if there is none."""
-    if tokenizer.pieces(ids[:1]) == [SPACE] and len(ids) > 1:
-        return ids[1:]
-    for anchor in ANCHORS:
-        before, both = tokenizer.encode(anchor), tokenizer.encode(anchor + text)
-        rest = tuple(both[len(before) :])
-        if both[: len(before)] == before and rest and UNKNOWN not in rest:
-            return rest
-    return None
