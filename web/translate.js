@@ -40,6 +40,7 @@ function frame() {
   parts.written = element("div", { class: "written", lang: model().target || null, "aria-live": "polite" });
   parts.source = element("p", { class: "seen-source", lang: model().source || null });
   parts.sure = element("span", { class: "muted" });
+  parts.notes = element("p", { class: "fault", role: "status" });
   parts.said = element("p", { class: "fault", role: "status" });
   parts.others = element("div");
   parts.attention = element("details", {}, element("summary", {}, own.attention));
@@ -63,7 +64,7 @@ function frame() {
         element("h2", {}, element("label", { for: "source" }, own.source), model().source), parts.input,
         element("footer", {}, element("span"), element("button", { onclick: () => { parts.input.value = ""; later(0); parts.input.focus(); } }, own.clear))),
       element("div", { class: "side" },
-        element("h2", {}, element("span", {}, own.target), model().target), parts.written, parts.source,
+        element("h2", {}, element("span", {}, own.target), model().target), parts.written, parts.source, parts.notes,
         element("footer", {}, parts.sure, copy))),
     parts.others, element("p", { class: "help" }, own.hint), parts.attention, programs());
   show();
@@ -133,6 +134,8 @@ function show() {
   parts.sure.textContent = sure.length 
     ? words().sure(Math.round(100 * Math.min(...sure))) + (model().calibrated ? "" : ` (${words().uncalibrated})`) : "";
   parts.sure.title = model().calibrated ? `${words().worth}: ${model().calibrated}` : words().own;
+  const noted = new Set(state.answers.flatMap((each) => each?.notes ?? []));
+  parts.notes.textContent = Object.entries(words().notes).filter(([code]) => noted.has(code)).map(([, said]) => said).join(" ");
   const single = state.answers.length === 1 ? state.answers[0] : null;
   parts.others.replaceChildren(...(single?.alternatives?.length
     ? [element("h2", { class: "muted" }, words().alternatives), element("ul", { class: "others" }, ...single.alternatives.map((each) => element("li", {}, each.text)))] : []));

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 import typer
 
 from jumok import environment
+from jumok.data.report import UTF8
 from jumok.decoding.options import DecodingOptions
 from jumok.errors import ConfigError
 from jumok.options import OptionField, option, options_of
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
 LARGEST_COUNT = 10**6
 """A typing error is refused at once, not after hours."""
+
+ENCODING = "Character set of the text that is read: cp949, shift_jis, latin-1, utf-16, ..."
+DELIMITER = "In --data: the character between the columns of TSV and CSV: ; or tab."
 
 CONTENT, OUTPUT, MACHINE = "Sentences and terms", "Output", "Machine"
 Split = Literal["auto", "sentences", "length", "none"]
@@ -153,6 +157,9 @@ class PairFiles:
     )
     from_: str | None = option(None, FROM)
     to: str | None = option(None, TO)
+
+    encoding: str = option(UTF8, ENCODING)
+    delimiter: str = option("", DELIMITER)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ from jumok.documents.document import Slot, TextDocument
 from jumok.documents.html import VOID, slots_of
 from jumok.documents.markdown_dialects import COPIED, FROZEN, add_dialects
 from jumok.documents.markup import tokens
-from jumok.documents.segment import Chunk, paragraph, rendered
+from jumok.documents.placing import rendered
+from jumok.documents.segment import Chunk, paragraph
 from jumok.errors import DataError, Location, optional_import
 
 if TYPE_CHECKING:
@@ -25,7 +26,11 @@ _BLOCK = re.compile(r"^(\d+)([.)]\s)|^([#>+-])(?=\s|[#>])")
 
 def read_markdown(content: bytes) -> TextDocument:
     """Reads a page as CommonMark with tables, strikethrough, and what dialects add."""
-    text = content.decode("utf-8", errors="surrogateescape")
+    return markdown_page(content.decode("utf-8", errors="surrogateescape"))
+
+
+def markdown_page(text: str) -> TextDocument:
+    """Reads a page that is text already."""
     front = FRONT_MATTER.match(text)
     start = front.end() if front else 0
     with optional_import("reading Markdown", extra="documents"):
@@ -137,8 +142,11 @@ class _Inlines:
         rest = iter(children)
         for child in rest:
             if child.type in ("softbreak", "hardbreak"):
+                # The title of a quotation that is a note is a line of its own.
+                titled = self.content.startswith("[!") and "\n" not in self.content[: self.at]
                 raw = self._take(_BREAK.match(self.content, self.at))
-                yield Chunk("text", raw, " ", "break" if child.type == "hardbreak" else "")
+                ends = titled or child.type == "hardbreak"
+                yield Chunk("text", raw, " ", "break" if ends else "")
                 continue
             gap = self._gap(child)
             if gap:
@@ -179,7 +187,8 @@ class _Inlines:
         if child.type == "html_inline":
             token = next(tokens(child.content))
             kind = token.kind if token.kind in ("open", "close") else "point"
-            kind = "point" if token.name.lower() in VOID else kind
+            alone = child.content.endswith("/>") or token.name.lower() in VOID
+            kind = "point" if alone else kind
             return Chunk(kind, self._slice(self.at + len(child.content)), name=token.name.lower())
         if child.type == "link_open":
             self.labels.append(self.at + 1)

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 FROZEN = "frozen"
 COPIED = "copied"
 
+_BRACES = r"\{[^{}]*+\}"
+for _ in range(3):
+    _BRACES = rf"\{{(?:[^{{}}]|{_BRACES})*+\}}"
+
 _INLINE = re.compile(
     r"""
     (?P<frozen>
@@ -25,6 +29,7 @@ _INLINE = re.compile(
       | (?<![\\$\w])\$(?=[^\s$])(?:[^$\\]|\\.)*+(?<!\s)\$(?![\d$])
       | \\\((?=[^()]*[\\^_=+{}])(?:[^\\]|\\(?![()]))*+\\\)
       | \{\{[^<%{}][^{}]*+\}\}                    # a variable
+      | \{[\w.$()\[\]'"]++\}                       # of MDX
     )
   | (?P<copied>
         \A\[[ xX]\](?=[ \t])                      # a box of a task list
@@ -35,11 +40,17 @@ _INLINE = re.compile(
       | !?\[\[[^\]\[]++\]\](?!\()                  # a wiki link, and no link of [1]
       | \{\{[<%][^{}]*+\}\}                        # a shortcode
       | \{%(?:[^%{]|%(?!\})|\{(?!%))*+%\}          # a tag of a template
-      | \{[:\#.][^{}]*+\}                          # attributes
+      | \{[ ]?[:\#.][^{}]*+\}                      # attributes
+      | \{/\*(?:[^*]|\*(?!/))*+\*/\}              # a comment of MDX
       | (?<![\w:]):[a-z0-9_+-]++:(?![\w:])         # an emoji by its name
       | (?<!=)==(?!=) | (?<!\+)\+\+(?!\+)          # ends of highlighted and inserted text
     )
-    """,
+  | (?P<html_inline>                               # a tag of MDX with braces
+        (?=<[A-Za-z][^<>{]*+\{) <[\w.:-]++
+        (?: \s++ (?: [\w:-]++ (?:="[^"]*+"|='[^']*+'|(?!=)) | (?:[\w:-]++=)?+ BRACES ) )*+
+        \s*+ /?>
+    )
+    """.replace("BRACES", _BRACES),
     re.VERBOSE | re.DOTALL,
 )
 
@@ -48,12 +59,20 @@ _LINE = re.compile(
     :{3,}.*                                        # a fence of a directive
   | \{\{[^{}]*\}\} | \{%[^%]*%\} | \{[:\#.][^{}]*\}
   | \[TOC\] | \[\[_?TOC_?\]\]
-  | import\s(?:[\w*{}\s,]+\sfrom\s)?["'][^"']*["'];?  # of MDX
-  | export\s(?:const|default|function)\b.*[=({].*
     """,
     re.VERBOSE,
 )
 """A line that is copied, and ends a paragraph."""
+
+_MODULE = re.compile(
+    r"""
+    import\s(?:[\w*{}\s,]+\sfrom\s)?["'][^"']*["'];?
+  | import\s[\w*\s,]*\{[\w\s,]*
+  | export\s(?:const|let|default|function|async|class)\b.*[=({].*
+    """,
+    re.VERBOSE,
+)
+"""The first line of what MDX imports or exports, which ends where its brackets are closed."""
 
 _ADMONITION = re.compile(r"(?:!!!|\?\?\?\+?|===\+?)[ \t]+[\w\"'].*")
 """A line that is copied; what is indented below is text."""
@@ -128,6 +147,8 @@ def _block(state: "StateBlock", first: int, end: int, silent: bool) -> bool:
 
 def _last_line(state: "StateBlock", line: str, first: int, end: int) -> int | None:
     """The last line of a block that is copied whole; None: none begins here, or none ends it."""
+    if _MODULE.fullmatch(line.rstrip()):
+        return _balanced(state, first, end)
     for number, (begin, close) in enumerate(_AROUND):
         start = begin.match(line)
         if start is None:
@@ -142,6 +163,21 @@ def _last_line(state: "StateBlock", line: str, first: int, end: int) -> int | No
                 return other
         unclosed.add((number, end))
     return None
+
+
+def _balanced(state: "StateBlock", first: int, end: int) -> int:
+    """The line on which all brackets are closed that are opened from here; else the first."""
+    unclosed = state.env.setdefault("unclosed", set())
+    if ("brackets", end) in unclosed:
+        return first
+    depth = 0
+    for number in range(first, end):
+        line = _line(state, number)
+        depth += sum(map(line.count, "([{")) - sum(map(line.count, ")]}"))
+        if depth <= 0:
+            return number
+    unclosed.add(("brackets", end))
+    return first
 
 
 def _line(state: "StateBlock", number: int) -> str:

@@ -9,6 +9,7 @@ from jumok.bundle.card import Score
 from jumok.cli.columns import as_column, pairs_of
 from jumok.cli.evaluation.leaks import leak_lines
 from jumok.cli.screen import counted
+from jumok.cli.translation import NoteCounter
 from jumok.cli.verbs.evaluate import Evaluation, Judged
 from jumok.decoding.options import FOR_TRANSLATION
 from jumok.errors import ConfigError
@@ -28,7 +29,8 @@ def evaluate_translation(asked: Evaluation) -> Judged:
 
     if asked.tokenize is not None:
         check_tokenizer(asked.tokenize)  # before minutes of translating
-    corpus = pairs_of(asked.source, asked.reference, asked.data, asked.columns, "--reference")
+    files = asked.source, asked.reference, asked.data, asked.columns, "--reference"
+    corpus = pairs_of(*files, encoding=asked.encoding, delimiter=asked.delimiter)
     if asked.by is not None and asked.data is None:
         raise ConfigError("--by names a column of --data.", do="give --data, or leave it out")
     further = () if asked.by is None else (as_column(asked.by),)
@@ -47,7 +49,8 @@ def evaluate_translation(asked: Evaluation) -> Judged:
         split=split,
         keep=keep,
     )
-    hypotheses = [translation.text for translation in counted(translations)]
+    odd = NoteCounter("line")
+    hypotheses = [translation.text for translation in odd.counted(counted(translations))]
     scores = _score_parts(asked, hypotheses, pairs, parts, translator.target_language)
     note = tokenizer_note(translator.target_language)
     notes = [note] if note and asked.tokenize is None and asked.metrics == "text" else []
@@ -60,7 +63,7 @@ def evaluate_translation(asked: Evaluation) -> Judged:
     notes += leak_lines(asked, [pair.source for pair in pairs])
     return Judged(
         read_as(scores, split, keep), hypotheses,
-        f"{len(pairs):,} sentences, beam {asked.decoding.beam}", tuple(notes),
+        f"{len(pairs):,} sentences, beam {asked.decoding.beam}", (*notes, *odd.lines()),
     )  # fmt: skip
 
 

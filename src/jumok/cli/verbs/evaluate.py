@@ -13,6 +13,8 @@ import typer
 import jumok
 from jumok.cli.columns import named_columns
 from jumok.cli.options import (
+    DELIMITER,
+    ENCODING,
     FROM,
     IMAGES,
     SKIP_DAMAGED,
@@ -27,6 +29,7 @@ from jumok.cli.options import (
 from jumok.cli.output.cells import as_csv, form_of
 from jumok.cli.output.streams import check_output, open_output
 from jumok.cli.screen import console, print_scores
+from jumok.data.report import UTF8
 from jumok.decoding.options import SAMPLING, DecodingOptions
 from jumok.errors import ConfigError
 from jumok.kinds import KINDS, Kind
@@ -71,6 +74,8 @@ class Evaluation:
         "recipe (default: those of the model's run, if they are still there).",
     )
     by: str | None = option(None, "Also report scores per value of this column of --data.")
+    encoding: str = option(UTF8, ENCODING)
+    delimiter: str = option("", DELIMITER)
     skip_damaged: bool = option(False, SKIP_DAMAGED)
     tokenize: str | None = option(
         None, "Tokenizer for BLEU: 13a, intl, char, zh, ko-mecab, ja-mecab, none."

@@ -49,7 +49,14 @@ def score(
     check_output(output, files.source, files.target, files.data)
     _check_translates(model_folders(model)[0])
     columns = named_columns(files.data, files.columns, files.from_, files.to) or "0,1"
-    corpus = pairs_of(files.source, files.target, files.data, columns)
+    corpus = pairs_of(
+        files.source,
+        files.target,
+        files.data,
+        columns,
+        encoding=files.encoding,
+        delimiter=files.delimiter,
+    )
     from jumok.data.pairs.corpus import read_pairs
 
     pairs = list(read_pairs(corpus))

@@ -13,6 +13,7 @@ import typer
 
 from jumok.cli.options import (
     CONTENT,
+    ENCODING,
     OUTPUT,
     EngineMachine,
     Formats,
@@ -27,7 +28,14 @@ from jumok.cli.output.cells import COLUMNS, OutputForm, as_csv, form_of
 from jumok.cli.output.resuming import command_of, open_steps
 from jumok.cli.output.streams import check_output
 from jumok.cli.screen import counted
-from jumok.cli.translation import Answers, document_asked, translate_to
+from jumok.cli.translation import (
+    Answers,
+    NoteCounter,
+    document_asked,
+    say_missing_terms,
+    translate_to,
+)
+from jumok.data.report import UTF8
 from jumok.decoding.options import FOR_TRANSLATION, DecodingOptions
 from jumok.options import option
 
@@ -59,6 +67,12 @@ class TranslationOutput(Output):
         "Also print the model's confidence, 0 to 1; jumok info says what it means.",
         panel=OUTPUT,
     )
+    flags: bool = option(
+        False,
+        "Also print what is odd about a line or its translation, such as unknown-script or "
+        "repetition.",
+        panel=OUTPUT,
+    )
     flag_below: float | None = option(
         None,
         "Report lines with a lower confidence on stderr.",
@@ -77,14 +91,20 @@ class TranslationOutput(Output):
     @property
     def header(self) -> tuple[str, ...]:
         """The names of the columns."""
-        asked = {"score": self.scores, "confidence": self.confidence, "alignment": self.alignments}
+        asked = {
+            "score": self.scores,
+            "confidence": self.confidence,
+            "alignment": self.alignments,
+            "notes": self.flags,
+        }
         return ("line", "translation", *(name for name, wanted in asked.items() if wanted))
 
     @property
     def of_lines(self) -> bool:
         """Whether an option was given that only lines support."""
-        columns = self.alignments, self.scores, self.confidence, self.flag_below is not None
-        return any((*columns, self.as_json, self.resume, self.stream))
+        columns = self.alignments, self.scores, self.confidence, self.flags
+        flagged = self.flag_below is not None
+        return any((*columns, flagged, self.as_json, self.resume, self.stream))
 
 
 def translate(
@@ -99,6 +119,7 @@ def translate(
         ),
     ] = "auto",
     *,
+    encoding: Annotated[str, typer.Option(help=f"{ENCODING} The output is UTF-8.")] = UTF8,
     decoding: Annotated[DecodingOptions, FOR_TRANSLATION],
     content: Annotated[Content, Content()],
     columns: Annotated[TranslationOutput, TranslationOutput()],
@@ -129,23 +150,33 @@ def translate(
         translator, decoding, columns.alignments, content.prefix, machine.batch, content.split,
         content.kept, content.glossary,
     )  # fmt: skip
-    if kind := document_asked(file, format, columns.of_lines or nbest):
-        translate_to(answers.document(), file, output, kind)
-        return _say_left(translator)
+    if kind := document_asked(file, format, columns.of_lines or nbest, encoding):
+        translate_to(answers.document(), file, output, kind, encoding)
+        return _say_notes(translator)
     names = COLUMNS if file is None else (*COLUMNS, file.suffix)
     form = form_of(output, columns.as_json, names)
-    incoming = arriving(file, alone=columns.stream, whole=decoding.sample, plain=format == "auto")
+    incoming = arriving(
+        file,
+        alone=columns.stream,
+        whole=decoding.sample,
+        plain=format == "auto",
+        encoding=encoding,
+    )
     with open_steps(output, _this_command(context, output), columns.resume) as steps:
         if form == "csv" and not steps.done.lines:
             steps.write(as_csv(columns.header))
         steps.skip(incoming.lines)
         first = steps.done.lines + 1
-        for number, one in enumerate(counted(answers.of(incoming, steps)), start=first):
+        notes = NoteCounter("line")
+        translations = notes.counted(counted(answers.of(incoming, steps)), first)
+        for number, one in enumerate(translations, start=first):
             steps.write(_translation_lines(number, one, form, columns, numbered=nbest))
             sure = one.confidence  # a line without a word has none
             if columns.flag_below is not None and sure is not None and sure < columns.flag_below:
                 typer.echo(f"line {number}: confidence {sure:.3f}", err=True)
-    _say_left(translator)
+            say_missing_terms(f"line {number}", one)
+    notes.say()
+    _say_notes(translator)
 
 
 @contextmanager
@@ -158,9 +189,14 @@ def _without_collector() -> Iterator[None]:
         gc.enable()
 
 
-def _say_left(translator: "Translator") -> None:
+def _say_notes(translator: "Translator") -> None:
     if translator.left:
         typer.echo(f"lines that the engine left to torch: {translator.left:,}", err=True)
+    if translator.long_words:
+        from jumok.systems.translation.edges import LONGEST_WORD
+
+        longer = f"longer than {LONGEST_WORD:,} characters"
+        typer.echo(f"words {longer}, which were copied: {translator.long_words:,}", err=True)
 
 
 def _this_command(context: typer.Context, output: Path | None) -> dict[str, str]:
@@ -188,6 +224,7 @@ def _translation_lines(
             "score": one.score,
             "confidence": one.confidence,
             "alignment": pharaoh(one.alignment or ()),
+            "notes": ",".join(one.notes),
         }
         if form == "csv":
             lines.append(as_csv([cells[name] for name in columns.header]))

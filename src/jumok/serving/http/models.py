@@ -13,6 +13,7 @@ from jumok.data.texts.tokenizer import ByteTokenizer
 from jumok.environment import give_torch_threads
 from jumok.errors import ConfigError
 from jumok.serving.http.access import Rates
+from jumok.serving.http.documents import DocumentReader
 from jumok.serving.http.downloads import Downloads
 from jumok.serving.http.engine import Engine
 from jumok.serving.http.monitoring import Metrics
@@ -21,6 +22,7 @@ from jumok.serving.http.settings import ServeSettings
 from jumok.systems.base import AnySystem, Facts, System
 from jumok.systems.catalog import OpenedModel
 from jumok.systems.device import EngineName, EnginePrecision
+from jumok.systems.translation.glossary import Glossary
 from jumok.systems.translation.sentences import language_code
 from jumok.systems.translation.translator import Translator
 
@@ -64,6 +66,7 @@ class ServedModel:
         languages: of source and target, as requests name them; "" where not known.
         system: None until it is loaded.
         computes: what computes it: "native" or "torch".
+        glossary: the terms of all its translations.
     """
 
     id: str
@@ -74,6 +77,7 @@ class ServedModel:
     digest: str = ""
     computes: str = ""
     precision: str = ""
+    glossary: Glossary | None = None
     created: int = field(default_factory=lambda: int(time.time()))
 
     @cached_property
@@ -116,6 +120,7 @@ class Service:
     metrics: Metrics
     rates: Rates
     downloads: Downloads
+    reader: DocumentReader
     draining: bool = False
     closed: bool = False
 
@@ -218,6 +223,7 @@ class Serving:
         models: by the names that requests use.
         threads: of the processor; 0: all cores.
         plugins: the files that the models need.
+        glossaries: by the names of models; "" is for all of them.
         computing: "native", "torch", or "auto": the native engine where it serves a model.
     """
 
@@ -229,6 +235,7 @@ class Serving:
     plugins: tuple[Path, ...] = ()
     folders: Folders = NO_FOLDERS
     computing: EngineName = "auto"
+    glossaries: dict[str, Glossary] = field(default_factory=dict)
 
     def service(self, fatal: Callable[[BaseException], None]) -> Service:
         """The service; its engines load the models when they are started.
@@ -244,11 +251,15 @@ class Serving:
             give_torch_threads(self.threads)
         metrics, limits = Metrics(self.folders.metrics), self.settings.limits
         downloads = Downloads(self.folders.downloads)
-        service = Service({}, self.settings, metrics, Rates(limits.rate), downloads)
+        reader = DocumentReader(limits.queue_requests)
+        service = Service({}, self.settings, metrics, Rates(limits.rate), downloads, reader)
         for name, opened in self.models.items():
             load = partial(self._load, service, name)
             engine = Engine(name, load, limits, metrics, fatal)
-            service.models[name] = ServedModel(name, opened, engine, _languages_of(opened))
+            glossary = self.glossaries.get(name) or self.glossaries.get("")
+            service.models[name] = ServedModel(
+                name, opened, engine, _languages_of(opened), glossary=glossary
+            )
         return service
 
     def _load(self, service: Service, name: str) -> None:

@@ -18,7 +18,7 @@ from jumok.decoding.rank import Ranker
 from jumok.engine.native import NativeModel
 from jumok.engine.running import RunningBatch
 from jumok.errors import BundleError, DataError, Location, ModelError
-from jumok.systems.base import GIVEN, ROWS
+from jumok.systems.base import GIVEN, ROWS, numbered
 from jumok.systems.device import precision_name
 from jumok.systems.embedding import SourceReader
 from jumok.systems.given import text_of, texts_in
@@ -218,9 +218,10 @@ class TranslationModels(BesideTorch[EngineSearcher], SourceReader):
         scored = [[Translation(part.text)] for part in parts]  # as it is where nothing is read
         rows_scored = [row for row, part in enumerate(parts) if part.ids or given.targets[row]]
         read = [parts[row].ids for row in rows_scored]
+        numbers = numbered([part.line for part in parts])
         for places in batched_rows(read, batch_size):
             rows = [rows_scored[place] for place in places]
-            emit(self, ROWS, [parts[row].line for row in rows])
+            emit(self, ROWS, [parts[row].line for row in rows], [numbers[row] for row in rows])
             batch = searcher.read([parts[row].ids for row in rows])
             hypotheses = batch.score([given.targets[row] for row in rows], Ranker())
             for row, hypothesis in zip(rows, hypotheses, strict=True):

@@ -69,21 +69,28 @@ def _kinds_but_unspaced() -> npt.NDArray[np.uint16]:
 
 @functools.cache
 def scripts() -> tuple[npt.NDArray[np.uint8], dict[str, int]]:
-    """The number of the script of every code point, 0 for what is no letter; the scripts' numbers.
-
-    A letter's name in Unicode begins with its script: HANGUL SYLLABLE GA.
-    """
+    """The number of the script of every code point, 0 for what is no letter; their numbers."""
     table = np.zeros(0x110000, dtype=np.uint8)
     numbers = {"": 0, "HAN": 1}
     for code in np.flatnonzero(_kinds_but_unspaced()[:SMALL] & LETTER).tolist():
-        words = unicodedata.name(chr(code), "").split()
-        words = words[1:] if words and words[0] in _WIDTHS else words
-        name = words[0] if words else ""
-        if name == "COMBINING" or "MODIFIER" in words[:2] or "INDICATOR" in words[:2]:
-            continue  # it belongs to every script
-        table[code] = numbers.setdefault(_OF_NAMES.get(name, name), min(len(numbers), 255))
+        table[code] = numbers.setdefault(script_of(chr(code)), min(len(numbers), 255))
     table[SMALL:0x40000] = numbers["HAN"]
     return table, numbers
+
+
+def script_of(letter: str) -> str:
+    """The script of a letter, with which its name in Unicode begins: HANGUL SYLLABLE GA.
+
+    "" for what belongs to every script.
+    """
+    if letter >= chr(SMALL):
+        return "HAN"
+    words = unicodedata.name(letter, "").split()
+    words = words[1:] if words and words[0] in _WIDTHS else words
+    name = words[0] if words else ""
+    if name == "COMBINING" or "MODIFIER" in words[:2] or "INDICATOR" in words[:2]:
+        return ""
+    return _OF_NAMES.get(name, name)
 
 
 _SCRIPTED, _LONG_LETTER, _LONGER = (np.uint8(1 << bit) for bit in (3, 4, 5))

@@ -10,24 +10,21 @@ from pydantic import ValidationError, create_model
 from starlette.responses import JSONResponse, Response
 
 from jumok.decoding.options import FOR_TRANSLATION, DecodingOptions
+from jumok.serving.http.api.documents import translate_documents
 from jumok.serving.http.api.forms import SentFile, fields_of, unified
+from jumok.serving.http.api.required import required_in
 from jumok.serving.http.api.scripts import likely_languages, name_of
 from jumok.serving.http.api.submit import (
     EngineAnswers,
     check_texts,
-    check_token_count,
     costs_of,
     decoding_fields,
     decoding_of,
     given_options,
     submit,
 )
-from jumok.serving.http.handlers import (
-    TranslateFileHandler,
-    TranslateHandler,
-    TranslateHtmlHandler,
-)
-from jumok.serving.http.models import BYTES_OF_TOKEN, ServedModel, Service, loaded_system
+from jumok.serving.http.handlers import TranslateHandler
+from jumok.serving.http.models import ServedModel, Service, loaded_system
 from jumok.serving.http.refusals import RequestRefused, invalid
 from jumok.serving.http.requests import RequestContext, route
 from jumok.systems.translation.result import Translation
@@ -76,12 +73,14 @@ async def translate(context: RequestContext) -> JSONResponse:
         source = str(_detected(service, rest, "")[0]["language"]) if rest else target
     asked = [texts[row] for row in foreign]
     if form == "html":
-        engine_answers = await _html_texts(context, service, asked, (source, target), options)
+        engine_answers = await _html_texts(
+            context, service, asked, (source, target), options, fields
+        )
         alternatives = 0
         others: list[list[str]] = []
     else:
         engine_answers, others = await _plain_texts(
-            context, service, asked, (source, target), options
+            context, service, asked, (source, target), options, fields
         )
     answers, alternatives_of = list(texts), [list[str]() for _ in texts]
     for place, row in enumerate(foreign):
@@ -164,13 +163,15 @@ async def _plain_texts(
     texts: Sequence[str],
     languages: tuple[str, str],
     options: DecodingOptions,
+    fields: Mapping[str, object],
 ) -> tuple[EngineAnswers, list[list[str]]]:
     """The translations of texts, line by line; the n-th alternative has the n-th of each line."""
     if languages[0] == languages[1]:
         return EngineAnswers(list(texts), {}, set()), [[] for _ in texts]
     model = model_for(service, *languages)
     nbest = options.nbest
-    work = TranslateHandler(loaded_system(model, Translator), options)
+    required = required_in(fields, model)
+    work = TranslateHandler(loaded_system(model, Translator), options, required=required)
     lines = [line for text in texts for line in unified(text).split("\n") if line.strip()]
     costs = costs_of(service, model, lines, "q", options)
     if lines:
@@ -201,15 +202,13 @@ async def _html_texts(
     texts: Sequence[str],
     languages: tuple[str, str],
     options: DecodingOptions,
+    fields: Mapping[str, object],
 ) -> EngineAnswers:
-    if languages[0] == languages[1]:
+    if languages[0] == languages[1] or not texts:
         return EngineAnswers(list(texts), {}, set())
     model = model_for(service, *languages)
-    costs = costs_of(service, model, texts, "q", options)
-    if not texts:
-        return EngineAnswers([], {}, set())
-    work = TranslateHtmlHandler(loaded_system(model, Translator), options)
-    return await submit(context, model, work, texts, costs)
+    required = required_in(fields, model)
+    return await translate_documents(context, model, texts, options, required, "q")
 
 
 def _detected(service: Service, texts: Sequence[str], target: str = "") -> list[dict[str, object]]:
@@ -297,13 +296,14 @@ async def translate_file(context: RequestContext) -> JSONResponse:
     if not isinstance(file, SentFile) or not file.content:
         raise invalid("Invalid request: missing file parameter", "file")
     model = _model_into(service, fields)
-    cost = 1 + len(file.content) // BYTES_OF_TOKEN
-    check_token_count(service, cost, "file")
     options = options_in(service, fields)
-    work = TranslateFileHandler(loaded_system(model, Translator), options)
-    given = [(file.content, file.name)]
-    engine_answers = await submit(context, model, work, given, [cost])
-    known = service.downloads.keep(file.name, engine_answers.answers[0])
+    required = required_in(fields, model)
+    given = [file.content.decode("latin-1")]
+    engine_answers = await translate_documents(
+        context, model, given, options, required, "file", file.name
+    )
+    (written,) = engine_answers.answers
+    known = service.downloads.keep(file.name, written.encode("latin-1"))
     headers = {"Server-Timing": engine_answers.timing}
     body = {"translatedFileUrl": f"{context.public_url}download_file/{known}"}
     return JSONResponse(body, headers=headers)
