@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import sacrebleu
 
 from jumok.bundle.card import BundleConfig
 from jumok.cli.verbs.info import alignment_words

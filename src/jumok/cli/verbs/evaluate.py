@@ -68,6 +68,11 @@ class Evaluation:
     )
     from_: str | None = option(None, FROM)
     to: str | None = option(None, TO)
+    train: Path | None = option(
+        None,
+        "The training data, to count which of these texts stand in them: a text, a table, or a "
+        "recipe (default: those of the model's run, if they are still there).",
+    )
     by: str | None = option(None, "Also report scores per value of this column of --data.")
     encoding: str = option(UTF8, ENCODING)
     delimiter: str = option("", DELIMITER)

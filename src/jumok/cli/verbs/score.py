@@ -68,8 +68,8 @@ def score(
     )
     if undivided := len(translator.divided(sources, targets, reading.split, keep).whole):
         typer.echo(
-            f"{undivided:,} of {len(pairs):,} pairs are scored whole, otherwise than "
-            "jumok translate reads them: their translations do not have its segments and signs",
+            f"{undivided:,} of {len(pairs):,} pairs are scored whole, which jumok translate "
+            "cuts or copies in part: their translations do not divide in the same way",
             err=True,
         )
     with open_output(output) as stream:

@@ -199,7 +199,7 @@ class _Repeats:
             keys = keys_of(source, target, clean.duplicates)
             tally.take(filters.DUPLICATES, in_batch(self.keys.repeated(keys)))
         if clean.near_duplicates is not None:
-            near = self.signatures.repeated(signatures(batch)[rows], clean.near_duplicates)
+            near = self.signatures.repeated(signatures(*batch.sides)[rows], clean.near_duplicates)
             tally.take(filters.NEAR, in_batch(near))
 
 
