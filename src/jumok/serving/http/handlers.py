@@ -98,20 +98,38 @@ class TranslateHtmlHandler:
 
 @dataclass(frozen=True)
 class TranslateFileHandler:
-    """Documents: the bytes of each, and its name, which tell the format."""
+    """Documents: the bytes of each, and its name, which tell the format.
+
+    Attributes:
+        elsewhere: of a document's text, what is answered in place of its translation where another
+            model, or none, is to translate it; None: this one does.
+    """
 
     system: Translator
     options: DecodingOptions = FOR_TRANSLATION
+    elsewhere: Callable[[str], object] | None = None
 
-    def run(self, given: Sequence[tuple[bytes, str]]) -> list[bytes]:
+    def run(self, given: Sequence[tuple[bytes, str]]) -> list[object]:
         return [self._translated(content, name) for content, name in given]
 
-    def _translated(self, content: bytes, name: str) -> bytes:
+    def _translated(self, content: bytes, name: str) -> object:
         kind = document_format(Path(name), content[:HEAD]) or "paragraphs"
-        return self.system.translate_content(content, kind, self._lines, name)
+        try:
+            return self.system.translate_content(content, kind, self._lines, name)
+        except _Elsewhere as left:
+            return left.answer
 
     def _lines(self, texts: Iterable[str]) -> list[Translation]:
-        return self.system.translate(list(texts), self.options)
+        lines = list(texts)
+        if self.elsewhere is not None and (answer := self.elsewhere("\n".join(lines))) is not None:
+            raise _Elsewhere(answer)
+        return self.system.translate(lines, self.options)
+
+
+class _Elsewhere(Exception):  # noqa: N818 - the document is not translated here
+    def __init__(self, answer: object) -> None:
+        super().__init__()
+        self.answer = answer
 
 
 @dataclass(frozen=True)

@@ -67,21 +67,27 @@ def _kinds_but_unspaced() -> npt.NDArray[np.uint16]:
     return table
 
 
-@functools.cache
-def scripts() -> tuple[npt.NDArray[np.uint8], dict[str, int]]:
-    """The number of the script of every code point, 0 for what is no letter; the scripts' numbers.
+def script_of(letter: str) -> str:
+    """The script of a letter; "" for a mark that every script has.
 
     A letter's name in Unicode begins with its script: HANGUL SYLLABLE GA.
     """
+    words = unicodedata.name(letter, "").split()
+    words = words[1:] if words and words[0] in _WIDTHS else words
+    name = words[0] if words else ""
+    if name == "COMBINING" or "MODIFIER" in words[:2] or "INDICATOR" in words[:2]:
+        return ""
+    return _OF_NAMES.get(name, name)
+
+
+@functools.cache
+def scripts() -> tuple[npt.NDArray[np.uint8], dict[str, int]]:
+    """The number of the script of every code point, 0: no letter; and the scripts' numbers."""
     table = np.zeros(0x110000, dtype=np.uint8)
     numbers = {"": 0, "HAN": 1}
     for code in np.flatnonzero(_kinds_but_unspaced()[:SMALL] & LETTER).tolist():
-        words = unicodedata.name(chr(code), "").split()
-        words = words[1:] if words and words[0] in _WIDTHS else words
-        name = words[0] if words else ""
-        if name == "COMBINING" or "MODIFIER" in words[:2] or "INDICATOR" in words[:2]:
-            continue  # it belongs to every script
-        table[code] = numbers.setdefault(_OF_NAMES.get(name, name), min(len(numbers), 255))
+        if name := script_of(chr(code)):
+            table[code] = numbers.setdefault(name, min(len(numbers), 255))
     table[SMALL:0x40000] = numbers["HAN"]
     return table, numbers
 
