@@ -44,6 +44,10 @@ Translator.load(facts, blobs).then((translator) => {{
       return {{ ...found, sites: found.sites.map(plain) }};
     }},
     answered: (question) => translator.answer(question),
+    cores: (texts) => texts.map((text) => {{
+      const span = translator.core(text);
+      return span && text.slice(...span);
+    }}),
     encoded: (texts) => texts.map((text) => tokenizer.encode(text)),
     decoded: (lists) => lists.map((ids) => [tokenizer.decode(ids), tokenizer.words(ids)]),
   }});

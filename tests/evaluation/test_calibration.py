@@ -8,6 +8,9 @@ import pytest
 from jumok.bundle.card import BundleConfig, Card, card_text
 from jumok.bundle.confidence import Calibration, ReliabilityBin, logit
 from jumok.evaluation.calibration import (
+    RIDGE,
+    JudgedOutput,
+    area_under_curve,
     calibrated,
     calibration_error,
     fit,
@@ -25,9 +28,16 @@ def outputs(count: int, seed: int, scale: float, shift: float):
     return own, draw.random(count) < probability
 
 
+def judged(own, right, evidence=None):
+    evidence = evidence or [{}] * len(own)
+    return [
+        JudgedOutput(*each) for each in zip(own.tolist(), right.tolist(), evidence, strict=True)
+    ]
+
+
 def test_a_miscalibrated_model_is_calibrated_on_data_that_the_mapping_has_not_seen():
     own, right = outputs(4_000, 1, scale=0.6, shift=-1.5)
-    found = calibrated(own.tolist(), right.tolist(), "it equals the reference", "4,000 sentences")
+    found = calibrated(judged(own, right), "it equals the reference", "4,000 sentences")
     assert found is not None
     assert (found.scale, found.shift) == (
         pytest.approx(0.6, abs=0.1),
@@ -46,31 +56,33 @@ def test_a_miscalibrated_model_is_calibrated_on_data_that_the_mapping_has_not_se
 def test_the_fit_is_the_maximum_of_the_likelihood():
     """At the maximum both sums of the residuals are 0; this needs no other implementation."""
     own, right = outputs(500, 3, scale=1.3, shift=0.4)
-    scale, shift = fit(own, right)
+    found = fit(judged(own, right))
+    scale, shift = found.scale, found.shift
     positives = int(right.sum())
     targets = np.where(right, (positives + 1) / (positives + 2), 1 / (500 - positives + 2))
     odds = np.array([logit(each) for each in own])
     residuals = targets - 1 / (1 + np.exp(-(scale * odds + shift)))
     assert residuals.sum() == pytest.approx(0.0, abs=1e-4)
-    assert (residuals * odds).sum() == pytest.approx(0.0, abs=1e-4)
+    penalty = RIDGE * scale * odds.var()
+    assert (residuals * odds).sum() == pytest.approx(penalty, abs=1e-4)
 
 
 def test_a_confidence_that_says_nothing_becomes_the_share_of_right_outputs():
     draw = np.random.default_rng(4)
     own = draw.uniform(0.1, 0.9, 400)
     right = own < 0.35  # the more confident, the less often right: no mapping may turn that around
-    scale, shift = fit(own, right)
-    assert scale == 0.0
-    assert Calibration(scale, shift).of(0.9) == pytest.approx(right.mean(), abs=0.01)
-    assert fit(np.full(60, 0.7), np.arange(60) < 30)[0] == 0.0
+    found = fit(judged(own, right))
+    assert found.scale == 0.0
+    assert found.of(0.9) == pytest.approx(right.mean(), abs=0.01)
+    assert fit(judged(np.full(60, 0.7), np.arange(60) < 30)).scale == 0.0
 
 
 def test_the_order_of_outputs_stays_and_certainty_is_never_reached():
-    found = Calibration(*fit(*outputs(300, 5, scale=2.0, shift=0.0)))
+    found = fit(judged(*outputs(300, 5, scale=2.0, shift=0.0)))
     values = [found.of(each) for each in (0.0, 0.2, 0.5, 0.9, 1.0)]
     assert values == sorted(values)
     assert 0.0 < values[0] < values[-1] < 1.0
-    all_right = Calibration(*fit(np.linspace(0.5, 0.99, 50), np.ones(50, bool)))
+    all_right = fit(judged(np.linspace(0.5, 0.99, 50), np.ones(50, bool)))
     assert all_right.of(0.99) < 1.0
 
 
@@ -82,8 +94,39 @@ def test_the_error_is_that_of_the_definition():
 
 
 def test_few_outputs_give_no_calibration():
-    assert calibrated([0.5] * 49, [True] * 49, "", "") is None
-    assert calibrated([0.5] * 50, [True] * 50, "", "") is not None
+    assert calibrated([JudgedOutput(0.5, True)] * 49, "", "") is None
+    odd = [JudgedOutput(0.5, False, usual=False)] * 9
+    assert calibrated([JudgedOutput(0.5, True)] * 49 + odd, "", "") is None
+    assert calibrated([JudgedOutput(0.5, True)] * 50 + odd, "", "") is not None
+
+
+def test_evidence_finds_what_a_sure_model_does_not_know():
+    """Every odd input is translated as surely as a usual one, and wrongly."""
+    own, right = outputs(300, 6, scale=1.0, shift=1.0)
+    unknown = np.random.default_rng(7).uniform(0.0, 0.1, 300)
+    usual = judged(own, right, [{"unknown": each} for each in unknown.tolist()])
+    odd = [JudgedOutput(each.own, False, {"unknown": 0.4}, usual=False) for each in usual]
+    found = calibrated([*usual, *odd], "", "")
+    assert found is not None
+    assert found.weights["unknown"] < 0.0
+    assert found.of(0.95, {"unknown": 0.05}) > 0.6 > 0.1 > found.of(0.95, {"unknown": 0.4})
+    assert found.auroc > 0.85 > 0.7 > found.auroc_before
+    assert found.outputs == 300
+    assert found.error < 0.1
+
+
+def test_evidence_never_counts_against_what_it_stands_for():
+    own, right = outputs(200, 8, scale=1.0, shift=0.0)
+    unknown = [{"unknown": 0.2 * each} for each in right.tolist()]  # the unknown ones are right
+    assert fit(judged(own, right, unknown)).weights == {}
+
+
+def test_the_area_is_the_share_of_pairs_in_order():
+    right = np.array([True, True, False, False, False])
+    scores = np.array([0.9, 0.4, 0.4, 0.3, 0.95])
+    # of the 6 pairs, 0.9 is above two and 0.4 above one, with one tie
+    assert area_under_curve(scores, right) == pytest.approx(3.5 / 6)
+    assert area_under_curve(scores, np.ones(5, bool)) == 0.5
 
 
 def test_what_counts_as_right_is_said():

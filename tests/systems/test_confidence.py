@@ -2,13 +2,15 @@
 
 import json
 import shutil
+from dataclasses import asdict
 from math import exp, fsum, log
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
-from jumok.bundle.confidence import Calibration, ReliabilityBin
+from jumok.bundle.confidence import Calibration, ReliabilityBin, logit
+from jumok.bundle.profile import Profile
 from jumok.bundle.reading import read_bundle
 from jumok.cli.main import app
 from jumok.engine.structures import library
@@ -19,8 +21,9 @@ from tests.systems.test_ordinary_module import transformer
 
 WORTH = Calibration(
     0.5, -1.0, "that it equals the reference", "60 sentences", 60, 0.3, 0.02,
-    (ReliabilityBin(60, 0.4, 0.5),),
+    (ReliabilityBin(60, 0.4, 0.5),), {"unknown": -3.0}, 0.7, 0.9,
 )  # fmt: skip
+PROFILE = Profile.of(["the cat sat"] * 3, ["the cat sat"], 1.0)
 LINES = ["the cat sat", "I am a student. the dog barked.", ""]
 
 
@@ -40,8 +43,12 @@ def calibrated(plain, tmp_path) -> Path:
         "scale": 0.5, "shift": -1.0, "right": WORTH.right, "on": WORTH.on, "outputs": 60,
         "error_before": 0.3, "error": 0.02,
         "bins": [{"outputs": 60, "confidence": 0.4, "right": 0.5}],
+        "weights": {"unknown": -3.0}, "auroc_before": 0.7, "auroc": 0.9,
     }  # fmt: skip
     (folder / "card.json").write_text(json.dumps(card))
+    config = json.loads((folder / "config.json").read_text("utf-8"))
+    config["profile"] = asdict(PROFILE)
+    (folder / "config.json").write_text(json.dumps(config))
     return folder
 
 
@@ -64,9 +71,28 @@ def test_the_confidence_is_mapped_and_nothing_else_changes(plain, calibrated):
     one = pairs[0]
     values = one[0].token_log_probabilities
     assert one[0].confidence == pytest.approx(exp(fsum(values) / len(values)))
-    assert one[1].confidence == pytest.approx(WORTH.of(one[0].confidence))
-    assert pairs[1][1].confidence == pytest.approx(WORTH.of(pairs[1][0].confidence))
+    assert one[1].confidence == pytest.approx(mapped_of(one[0].confidence, LINES[0]))
+    # of two sentences it is the lower one
+    each = [mapped_of(own.translate([part])[0].confidence, part) for part in LINES[1].split(". ")]
+    assert pairs[1][1].confidence <= max(each)
     assert pairs[2][1].confidence is None
+
+
+def test_an_unknown_word_lowers_it(calibrated):
+    known, odd = Translator.load(calibrated, device="cpu").translate(["the cat sat", "the cta sat"])
+    mine, its = (exp(fsum(x) / len(x)) for x in map(token_values, (known, odd)))
+    lower = logit(odd.confidence) - logit(known.confidence)
+    unknown = float(PROFILE.unknown(["the cta sat"])[0])
+    assert unknown > 0.2
+    assert lower == pytest.approx(0.5 * (logit(its) - logit(mine)) - 3.0 * unknown, rel=1e-4)
+
+
+def token_values(translation: Translation) -> tuple[float, ...]:
+    return translation.token_log_probabilities
+
+
+def mapped_of(own: float, text: str) -> float:
+    return WORTH.of(own, {"unknown": float(PROFILE.unknown([text])[0])})
 
 
 @pytest.mark.skipif(library() is None, reason="needs a C compiler")
@@ -80,9 +106,10 @@ def test_the_engine_says_the_same(plain, calibrated, tmp_path):
         assert done.exit_code == 0, done.output
         return [json.loads(line)["confidence"] for line in done.stdout.splitlines()]
 
-    before, after = printed(plain), printed(calibrated)
-    assert after[:2] == pytest.approx([WORTH.of(each) for each in before[:2]])
-    assert before[2] is after[2] is None
+    after = printed(calibrated)
+    expected = Translator.load(calibrated, device="cpu", engine="torch").translate(LINES)
+    assert after[:2] == pytest.approx([each.confidence for each in expected[:2]], abs=1e-5)
+    assert after[2] is None
 
 
 def test_ensembles_keep_their_own_confidence(plain, calibrated):

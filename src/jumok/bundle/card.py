@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from jumok.bundle.confidence import ALL_KNOWN, Calibration
+from jumok.bundle.profile import Profile
 
 Natural = Annotated[int, Field(ge=0, lt=2**31)]
 
@@ -124,6 +125,7 @@ class BundleConfig:
         alignment_layer, alignment_at_input, alignment_head: the `AlignmentSetting`, if measured.
         sentences: the median number of sentences in a source line of a translator's training data;
             None: not measured.
+        profile: what a translator's training data looked like; None: not measured.
         documents: the unit that is one document: "file", "line" or "blank-line".
         plugins: the plugins that have to be loaded first: file names, and the SHA-256 of each.
     """
@@ -140,6 +142,7 @@ class BundleConfig:
     alignment_head: Natural | None = None
     documents: str = ""
     sentences: int | None = None
+    profile: Profile | None = None
     plugins: dict[str, str] = field(default_factory=dict)
 
 

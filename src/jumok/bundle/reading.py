@@ -50,7 +50,7 @@ class Bundle:
 
     Attributes:
         stored: the tensors of model.safetensors, with the scales of int8 ones.
-        digest: the SHA-256 of model.safetensors; None: the bundle does not name it.
+        digest: the SHA-256 of model.safetensors; None: an older jumok wrote the bundle without it.
     """
 
     folder: Path

@@ -28,12 +28,13 @@ from jumok.evaluation.agreement import (
     text_agreement,
     translation_agreement,
 )
-from jumok.evaluation.text import score_text
+from jumok.evaluation.text import read_as, score_text
 from jumok.kinds import KINDS
 from jumok.models.memory import SequenceToSequence
 from jumok.systems.catalog import OpenedModel
 from jumok.systems.language_model import LanguageModel, joined_scores
 from jumok.systems.translation.result import Translation
+from jumok.systems.translation.segments import MODEL_ALONE
 from jumok.systems.translation.translator import Translator
 from jumok.training.folder import RECIPE, SMALLWORLD, TEST
 from jumok.training.preparing.pairs import corpus_of_pairs
@@ -144,7 +145,7 @@ def measure_translation(asked: QualityCheck) -> ComparedModels:
             metrics=("bleu", "chrf"),
             resamples=0,
         )
-        scores.append(tuple(replace(each, on=on) for each in measured))
+        scores.append(tuple(replace(each, on=on) for each in read_as(measured, **MODEL_ALONE)))
     greedy = _translated(translators[0], sources, 1, asked.batch)
     equal = _translation_agreement(asked, translators[0], sources, greedy)
     return ComparedModels(on, scores[0], scores[1], equal, (seconds[0], seconds[1]))
@@ -172,7 +173,7 @@ def _translated(
 ) -> list[Translation]:
     options = replace(FOR_TRANSLATION, beam=beam)
     lines = translator.translate_lines(
-        sources, options, alignments=False, batch_size=batch, split="length", keep=False
+        sources, options, alignments=False, batch_size=batch, **MODEL_ALONE
     )
     return list(counted(lines, len(sources), f"beam {beam}", beside=True))
 

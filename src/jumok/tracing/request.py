@@ -9,7 +9,6 @@ from jumok.decoding import DecodingOptions
 from jumok.errors import DataError, ModelError
 from jumok.inspection.hooks.intervene import UNCHANGED, Change
 from jumok.inspection.trace import Level
-from jumok.systems.translation.on_engine import EngineSearcher
 
 TRACE_LEVEL: Level = "qk"
 
@@ -51,9 +50,8 @@ class TraceRequest:
     """A request for the trace of one text or image: the arguments of `jumok.trace`.
 
     Attributes:
-        searcher: the same translator on the native engine (`load_searcher`). It searches for the
-            output where nothing is changed and no tree of hypotheses is wanted, several times as
-            fast as the models on torch; None: they search.
+        segment: which of a translator's segments of the text is traced, from 0 (`Trace.segment`);
+            None: the first one that is read, and for a target the whole text.
     """
 
     options: DecodingOptions
@@ -63,7 +61,7 @@ class TraceRequest:
     prefix: Sequence[int] = ()
     extras: Analyses = EVERYTHING
     name: str = "model"
-    searcher: EngineSearcher | None = None
+    segment: int | None = None
 
 
 def without_attention() -> ModelError:

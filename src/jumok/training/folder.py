@@ -210,10 +210,13 @@ def read(folder: Path, config: Config) -> Decisions:
         and (key in before or not _is_of_earlier_recipes(key, now.get(key)))
     ]
     if changed:
+        do = "undo the changes, or start another run: --name OTHER"
+        if all(change.startswith("training.") for change in changed):
+            do += f", from the weights of this one: --from {folder / MODEL} --name OTHER"
         raise ConfigError(
             "the recipe differs from the one that this run was started with:\n  "
             + "\n  ".join(changed),
-            do="undo the changes, or start another run: --name OTHER",
+            do=do,
             place=Location(folder),
         )
     return decisions

@@ -1,7 +1,7 @@
 """Lines of text as they come: sentences of smallworld with what else is found in real ones."""
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import islice
 
 from smallworld import pairs
@@ -24,11 +24,11 @@ def random_texts(count: int, seed: int) -> list[str]:
     return [_edited(next(sentences), sentences, chance) for _ in range(count)]
 
 
-def _edited(text: str, sentences, chance: random.Random) -> str:
+def _edited(text: str, sentences: Iterator[str], chance: random.Random) -> str:
     edits: list[Callable[[str], str]] = [
         lambda line: line,
-        lambda line: _with(line, chance.choice(WORDS), chance, " "),
-        lambda line: _with(line, chance.choice(INVISIBLE), chance, ""),
+        lambda line: _with_word(line, chance.choice(WORDS), chance),
+        lambda line: _within(line, chance.choice(INVISIBLE), chance),
         lambda line: chance.choice(BRACKETS).format(line),
         lambda line: f"{line} {next(sentences)}",
         lambda line: " ".join([line, *islice(sentences, 8)]),
@@ -44,10 +44,10 @@ def _edited(text: str, sentences, chance: random.Random) -> str:
     return text
 
 
-def _with(line: str, added: str, chance: random.Random, space: str) -> str:
+def _with_word(line: str, added: str, chance: random.Random) -> str:
     words = line.split(" ")
-    place = chance.randrange(len(words) + 1)
-    return " ".join([*words[:place], added, *words[place:]]) if space else _within(line, added, chance)
+    words.insert(chance.randrange(len(words) + 1), added)
+    return " ".join(words)
 
 
 def _within(line: str, added: str, chance: random.Random) -> str:

@@ -230,6 +230,24 @@ BODIES = [
         "multipart/form-data; boundary=x",
         400,
     ),
+    # Which would take minutes with the standard library's parser, or a list that grows by copying.
+    (
+        b'--x\r\nContent-Disposition: form-data; name="%b"\r\n\r\na\r\n--x--' % (b";" * 500_000),
+        "multipart/form-data; boundary=x",
+        400,
+    ),
+    (
+        b"--x\r\nContent-Disposition: form-data; name=q\r\n\r\na\r\n" * 15_000,
+        "multipart/form-data; boundary=x",
+        400,
+    ),
+    (b"q=a&" * 250_000, "application/x-www-form-urlencoded", 400),
+    (
+        b"--x\r\nContent-Disposition: form-data; name=q\r\n"
+        b"Content-Transfer-Encoding: base64\r\n\r\nYQ==\r\n--x--",
+        "multipart/form-data; boundary=x",
+        400,
+    ),
 ]
 
 

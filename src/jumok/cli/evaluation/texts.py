@@ -31,7 +31,8 @@ def evaluate_language_model(asked: Evaluation) -> Judged:
 
     file = asked.needs_data()
     system: LanguageModel = asked.load("generate")
-    corpus = TextCorpus(file, as_column(asked.columns.split(",")[0]))
+    read_as = asked.encoding, asked.delimiter
+    corpus = TextCorpus(file, as_column(asked.columns.split(",")[0]), None, None, None, *read_as)
     texts = list(documents(corpus, system.documents))
     scored = system.score(texts, batch_size=asked.machine.batch)
     whole = joined_scores(scored)
@@ -54,9 +55,8 @@ def evaluate_guesses(asked: Evaluation) -> Judged:
         DataError: the file cannot be read, or holds no text.
     """
     file = asked.needs_data()
-    texts = [
-        example.text for example in _read_texts(file, as_column(asked.columns.split(",")[0]), None)
-    ]
+    column = as_column(asked.columns.split(",")[0])
+    texts = [example.text for example in _read_texts(asked, file, column, None)]
     system = asked.load("fill")
     from jumok.data.texts.masking import Masking, word_starts
 
@@ -81,7 +81,7 @@ def evaluate_labels(asked: Evaluation) -> Judged:
     """
     file = asked.needs_data()
     text, label = two_columns(asked.columns, "the text's and the label's", "document,label")
-    examples = _read_texts(file, text, label)
+    examples = _read_texts(asked, file, text, label)
     system = asked.load("classify")
     from jumok.data.texts.examples import label_number
 
@@ -91,11 +91,14 @@ def evaluate_labels(asked: Evaluation) -> Judged:
     return judged_labels(truth, predicted, system.labels, f"{len(texts):,} texts")
 
 
-def _read_texts(file: Path, text: "Column", label: "Column | None") -> "list[Example]":
+def _read_texts(
+    asked: Evaluation, file: Path, text: "Column", label: "Column | None"
+) -> "list[Example]":
     """The examples with at least one word; the number of the others is reported on stderr."""
     from jumok.data.texts.corpus import TextCorpus, read_examples
 
-    rows = list(read_examples(TextCorpus(file, text, label)))
+    read_as = asked.encoding, asked.delimiter
+    rows = list(read_examples(TextCorpus(file, text, label, None, None, *read_as)))
     examples = [example for example in rows if example.text.strip()]
     if not examples:
         raise DataError("the file holds no text.", place=Location(file))

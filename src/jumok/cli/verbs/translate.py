@@ -7,16 +7,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from jumok.cli.options import (
+    CONTENT,
+    ENCODING,
     OUTPUT,
     EngineMachine,
     Formats,
     ModelOrEnsemble,
     Output,
+    Reading,
     Text,
     model_folders,
 )
@@ -25,56 +28,30 @@ from jumok.cli.output.cells import COLUMNS, OutputForm, as_csv, form_of
 from jumok.cli.output.resuming import command_of, open_steps
 from jumok.cli.output.streams import check_output
 from jumok.cli.screen import counted
-from jumok.cli.translation import Answers, document_asked, translate_to
+from jumok.cli.translation import (
+    Answers,
+    NoteCounter,
+    document_asked,
+    say_missing_terms,
+    translate_to,
+)
+from jumok.data.report import UTF8
 from jumok.decoding.options import FOR_TRANSLATION, DecodingOptions
-from jumok.errors import ConfigError
 from jumok.options import option
 
 if TYPE_CHECKING:
     from jumok.systems.translation.result import Translation
     from jumok.systems.translation.translator import Translator
 
-CONTENT = "Sentences and terms"
-
 
 @dataclass(frozen=True)
-class Content:
-    """How lines are cut, and what their translations must contain."""
+class Content(Reading):
+    """How lines are read, and what their translations must contain."""
 
     prefix: str = option("", "Force every translation to start with this text.", panel=CONTENT)
-    split: Literal["auto", "sentences", "length", "none"] = option(
-        "auto",
-        "Where to cut lines into segments: after each sentence, only where a line is too long, or "
-        "never; auto follows the lines that the model was trained on.",
-        panel=CONTENT,
-    )
-    keep: list[str] | None = option(
-        None,
-        "Regular expression of text to copy unchanged, besides tags, placeholders, addresses and "
-        "numbers. Repeatable.",
-        panel=CONTENT,
-    )
-    no_keep: bool = option(
-        False,
-        "Copy nothing unchanged: leave tags, placeholders and numbers to the model.",
-        panel=CONTENT,
-    )
     glossary: Path | None = option(
         None, "File of terms and their required translations, tab-separated.", panel=CONTENT
     )
-
-    @property
-    def kept(self) -> bool | list[str]:
-        """The argument `keep` of `Translator.translate`.
-
-        Raises:
-            ConfigError: both --keep and --no-keep were given.
-        """
-        if self.no_keep and self.keep:
-            raise ConfigError(
-                "--keep and --no-keep contradict each other.", do="leave one of them out"
-            )
-        return self.keep or not self.no_keep
 
 
 @dataclass(frozen=True)
@@ -88,6 +65,12 @@ class TranslationOutput(Output):
     confidence: bool = option(
         False,
         "Also print the model's confidence, 0 to 1; jumok info says what it means.",
+        panel=OUTPUT,
+    )
+    flags: bool = option(
+        False,
+        "Also print what is odd about a line or its translation, such as unknown-script or "
+        "repetition.",
         panel=OUTPUT,
     )
     flag_below: float | None = option(
@@ -108,14 +91,20 @@ class TranslationOutput(Output):
     @property
     def header(self) -> tuple[str, ...]:
         """The names of the columns."""
-        asked = {"score": self.scores, "confidence": self.confidence, "alignment": self.alignments}
+        asked = {
+            "score": self.scores,
+            "confidence": self.confidence,
+            "alignment": self.alignments,
+            "notes": self.flags,
+        }
         return ("line", "translation", *(name for name, wanted in asked.items() if wanted))
 
     @property
     def of_lines(self) -> bool:
         """Whether an option was given that only lines support."""
-        columns = self.alignments, self.scores, self.confidence, self.flag_below is not None
-        return any((*columns, self.as_json, self.resume, self.stream))
+        columns = self.alignments, self.scores, self.confidence, self.flags
+        flagged = self.flag_below is not None
+        return any((*columns, flagged, self.as_json, self.resume, self.stream))
 
 
 def translate(
@@ -130,6 +119,7 @@ def translate(
         ),
     ] = "auto",
     *,
+    encoding: Annotated[str, typer.Option(help=f"{ENCODING} The output is UTF-8.")] = UTF8,
     decoding: Annotated[DecodingOptions, FOR_TRANSLATION],
     content: Annotated[Content, Content()],
     columns: Annotated[TranslationOutput, TranslationOutput()],
@@ -160,23 +150,33 @@ def translate(
         translator, decoding, columns.alignments, content.prefix, machine.batch, content.split,
         content.kept, content.glossary,
     )  # fmt: skip
-    if kind := document_asked(file, format, columns.of_lines or nbest):
-        translate_to(answers.document(), file, output, kind)
-        return _say_left(translator)
+    if kind := document_asked(file, format, columns.of_lines or nbest, encoding):
+        translate_to(answers.document(), file, output, kind, encoding)
+        return _say_notes(translator)
     names = COLUMNS if file is None else (*COLUMNS, file.suffix)
     form = form_of(output, columns.as_json, names)
-    incoming = arriving(file, alone=columns.stream, whole=decoding.sample, plain=format == "auto")
+    incoming = arriving(
+        file,
+        alone=columns.stream,
+        whole=decoding.sample,
+        plain=format == "auto",
+        encoding=encoding,
+    )
     with open_steps(output, _this_command(context, output), columns.resume) as steps:
         if form == "csv" and not steps.done.lines:
             steps.write(as_csv(columns.header))
         steps.skip(incoming.lines)
         first = steps.done.lines + 1
-        for number, one in enumerate(counted(answers.of(incoming, steps)), start=first):
+        notes = NoteCounter("line")
+        translations = notes.counted(counted(answers.of(incoming, steps)), first)
+        for number, one in enumerate(translations, start=first):
             steps.write(_translation_lines(number, one, form, columns, numbered=nbest))
             sure = one.confidence  # a line without a word has none
             if columns.flag_below is not None and sure is not None and sure < columns.flag_below:
                 typer.echo(f"line {number}: confidence {sure:.3f}", err=True)
-    _say_left(translator)
+            say_missing_terms(f"line {number}", one)
+    notes.say()
+    _say_notes(translator)
 
 
 @contextmanager
@@ -189,9 +189,14 @@ def _without_collector() -> Iterator[None]:
         gc.enable()
 
 
-def _say_left(translator: "Translator") -> None:
+def _say_notes(translator: "Translator") -> None:
     if translator.left:
         typer.echo(f"lines that the engine left to torch: {translator.left:,}", err=True)
+    if translator.long_words:
+        from jumok.systems.translation.edges import LONGEST_WORD
+
+        longer = f"longer than {LONGEST_WORD:,} characters"
+        typer.echo(f"words {longer}, which were copied: {translator.long_words:,}", err=True)
 
 
 def _this_command(context: typer.Context, output: Path | None) -> dict[str, str]:
@@ -219,6 +224,7 @@ def _translation_lines(
             "score": one.score,
             "confidence": one.confidence,
             "alignment": pharaoh(one.alignment or ()),
+            "notes": ",".join(one.notes),
         }
         if form == "csv":
             lines.append(as_csv([cells[name] for name in columns.header]))

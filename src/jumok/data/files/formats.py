@@ -55,10 +55,12 @@ BINARY: dict[str, FileKind] = {
     "parquet": FileKind("a Parquet table", f"{_PAIRS}, where these are its columns"),
     "picture": FileKind("a picture", "give a text file; images are for jumok caption and classify"),
     "utf-16": FileKind(
-        "text in UTF-16", "convert it to UTF-8: iconv -f UTF-16 -t UTF-8 {file} > FILE.txt"
+        "text in UTF-16",
+        "name it, --encoding utf-16, or convert it: iconv -f UTF-16 -t UTF-8 {file} > FILE.txt",
     ),
     "utf-32": FileKind(
-        "text in UTF-32", "convert it to UTF-8: iconv -f UTF-32 -t UTF-8 {file} > FILE.txt"
+        "text in UTF-32",
+        "name it, --encoding utf-32, or convert it: iconv -f UTF-32 -t UTF-8 {file} > FILE.txt",
     ),
 }
 """Formats that cannot be read as text."""
@@ -179,7 +181,7 @@ def kind_of_bytes(head: bytes) -> str | None:
     """The format by the first bytes of a file, decompressed; None: it may be plain text."""
     for signature, kind in _SIGNATURES:
         if head.startswith(signature):
-            return kind
+            return (_xml_in_utf16(head) if kind == "utf-16" else None) or kind
     if _BZIP2.match(head):
         return "bzip2"
     if head.startswith(b"PK\x03\x04"):
@@ -189,6 +191,12 @@ def kind_of_bytes(head: bytes) -> str | None:
     if head[4:8] == b"ftyp" and head[8:12] in (b"heic", b"heix", b"mif1", b"avif", b"msf1"):
         return "picture"
     return _markup(head.removeprefix(codecs.BOM_UTF8))
+
+
+def _xml_in_utf16(head: bytes) -> str | None:
+    """The format of XML that says its character set itself, as Trados writes it."""
+    kind = _markup(head.decode("utf-16", "ignore").encode("utf-8", "ignore"))
+    return kind if kind in ("tmx", "xliff") else None
 
 
 def kind_of(file: Path, head: bytes) -> str | None:

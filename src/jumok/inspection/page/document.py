@@ -264,7 +264,7 @@ def _arrays(site: Site, form: ArrayForm, few: bool) -> dict[str, object]:
 def _each_array(site: Site, form: ArrayForm, few: bool) -> Iterator[tuple[str, PageArray]]:
     for name in ARRAYS:
         array: Array | None = getattr(site, name)
-        if array is None:
+        if array is None or name == "scores":  # which no view shows
             continue
         if name == "allowed":
             yield name, as_bits(array)

@@ -6,22 +6,18 @@ model may run on the native engine.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from jumok.data.files.formats import HEAD
 from jumok.data.texts.tokenizer import NOT_UTF8, CertainText
 from jumok.decoding import DecodingOptions
 from jumok.decoding.options import FOR_CAPTIONS, FOR_TRANSLATION
 from jumok.decoding.stepper import largest
-from jumok.documents.catalog import document_format, read_document, translated
-from jumok.documents.document import Languages
-from jumok.documents.segment import Translated
 from jumok.engine.language import Passes
 from jumok.engine.packing import Array
 from jumok.systems.embedding import Embedder
+from jumok.systems.translation.glossary import Glossary
 from jumok.systems.translation.result import Translation
 from jumok.systems.translation.translator import Translator
 
@@ -50,12 +46,33 @@ def in_batches(
 
 
 @dataclass(frozen=True)
+class Required:
+    """What translations must contain.
+
+    Attributes:
+        keep: regular expressions of strings that are kept besides the usual ones.
+    """
+
+    glossary: Glossary | None = None
+    keep: tuple[str, ...] = ()
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """Of `Translator.translate`."""
+        return {"glossary": self.glossary, "keep": list(self.keep) or True}
+
+
+FREE = Required()
+
+
+@dataclass(frozen=True)
 class TranslateHandler:
     """Lines of text, each with the forced beginning of its translation."""
 
     system: Translator
     options: DecodingOptions = FOR_TRANSLATION
     alignments: bool = False
+    required: Required = FREE
 
     def run(self, given: Sequence[tuple[str, str]]) -> list[Translation]:
         return in_batches(self._translated, given, self.options)
@@ -67,69 +84,8 @@ class TranslateHandler:
             self.options,
             alignments=self.alignments,
             prefixes=prefixes if any(prefixes) else None,
+            **self.required.arguments,
         )
-
-
-@dataclass(frozen=True)
-class TranslateHtmlHandler:
-    """Texts with HTML in them, whose markup stays."""
-
-    system: Translator
-    options: DecodingOptions = FOR_TRANSLATION
-
-    def run(self, given: Sequence[str]) -> list[str]:
-        return in_batches(self._translated, given, self.options)
-
-    def _translated(self, given: Sequence[str]) -> list[str]:
-        system = self.system
-        languages = Languages(system.source_language, system.target_language)
-        pages = [read_document(each.encode(), "html", languages) for each in given]
-        texts: list[str] = []
-        for page in pages:
-            texts += [segment.text for segment in page.segments if segment.text]
-        all_of_them = iter(system.translate(texts, self.options, alignments=system.aligns))
-
-        def next_ones(wanted: list[str]) -> list[Translated]:
-            some = [next(all_of_them) for _ in wanted]
-            return [Translated(each.text, each.alignment) for each in some]
-
-        return [page.written(translated(page, next_ones)).decode() for page in pages]
-
-
-@dataclass(frozen=True)
-class TranslateFileHandler:
-    """Documents: the bytes of each, and its name, which tell the format.
-
-    Attributes:
-        elsewhere: of a document's text, what is answered in place of its translation where another
-            model, or none, is to translate it; None: this one does.
-    """
-
-    system: Translator
-    options: DecodingOptions = FOR_TRANSLATION
-    elsewhere: Callable[[str], object] | None = None
-
-    def run(self, given: Sequence[tuple[bytes, str]]) -> list[object]:
-        return [self._translated(content, name) for content, name in given]
-
-    def _translated(self, content: bytes, name: str) -> object:
-        kind = document_format(Path(name), content[:HEAD]) or "paragraphs"
-        try:
-            return self.system.translate_content(content, kind, self._lines, name)
-        except _Elsewhere as left:
-            return left.answer
-
-    def _lines(self, texts: Iterable[str]) -> list[Translation]:
-        lines = list(texts)
-        if self.elsewhere is not None and (answer := self.elsewhere("\n".join(lines))) is not None:
-            raise _Elsewhere(answer)
-        return self.system.translate(lines, self.options)
-
-
-class _Elsewhere(Exception):  # noqa: N818 - the document is not translated here
-    def __init__(self, answer: object) -> None:
-        super().__init__()
-        self.answer = answer
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from jumok.data.texts.tokenizer import ByteTokenizer
 from jumok.environment import give_torch_threads
 from jumok.errors import ConfigError
 from jumok.serving.http.access import Rates
+from jumok.serving.http.documents import DocumentReader
 from jumok.serving.http.downloads import Downloads
 from jumok.serving.http.engine import Engine
 from jumok.serving.http.monitoring import Metrics
@@ -22,6 +23,7 @@ from jumok.serving.http.settings import ServeSettings
 from jumok.systems.base import AnySystem, Facts, System
 from jumok.systems.catalog import OpenedModel, Stamp, open_model
 from jumok.systems.device import EngineName, EnginePrecision
+from jumok.systems.translation.glossary import Glossary
 from jumok.systems.translation.sentences import language_code
 from jumok.systems.translation.translator import Translator
 
@@ -66,6 +68,7 @@ class ServedModel:
         system: None until it is loaded.
         stamp: `OpenedModel.stamp` before it was loaded.
         computes: what computes it: "native" or "torch".
+        glossary: the terms of all its translations.
     """
 
     id: str
@@ -77,6 +80,7 @@ class ServedModel:
     digest: str = ""
     computes: str = ""
     precision: str = ""
+    glossary: Glossary | None = None
     created: int = field(default_factory=lambda: int(time.time()))
 
     @cached_property
@@ -120,6 +124,7 @@ class Service:
     metrics: Metrics
     rates: Rates
     downloads: Downloads
+    reader: DocumentReader
     draining: bool = False
     closed: bool = False
     open: set[object] = field(default_factory=set)
@@ -223,6 +228,7 @@ class Serving:
         models: by the names that requests use.
         threads: of the processor; 0: all cores.
         plugins: the files that the models need.
+        glossaries: by the names of models; "" is for all of them.
         computing: "native", "torch", or "auto": the native engine where it serves a model.
     """
 
@@ -234,6 +240,7 @@ class Serving:
     plugins: tuple[Path, ...] = ()
     folders: Folders = NO_FOLDERS
     computing: EngineName = "auto"
+    glossaries: dict[str, Glossary] = field(default_factory=dict)
 
     def opened_again(self) -> "Serving":
         """The same with what is in the models' folders now, which may have been replaced.
@@ -258,7 +265,8 @@ class Serving:
             give_torch_threads(self.threads)
         metrics, limits = Metrics(self.folders.metrics), self.settings.limits
         downloads = Downloads(self.folders.downloads)
-        service = Service({}, self.settings, metrics, Rates(limits.rate), downloads)
+        reader = DocumentReader(limits.queue_requests)
+        service = Service({}, self.settings, metrics, Rates(limits.rate), downloads, reader)
         for name, opened in self.models.items():
             service.models[name] = self.served(service, name, opened, fatal)
         return service
@@ -277,7 +285,8 @@ class Serving:
             self._load(service, model)
 
         engine = Engine(name, load, self.settings.limits, service.metrics, fatal)
-        model = ServedModel(name, opened, engine, _languages_of(opened))
+        glossary = self.glossaries.get(name) or self.glossaries.get("")
+        model = ServedModel(name, opened, engine, _languages_of(opened), glossary=glossary)
         return model
 
     def _load(self, service: Service, model: ServedModel) -> None:

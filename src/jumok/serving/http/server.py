@@ -150,6 +150,7 @@ def serve_forever(serving: Serving, listener: socket.socket) -> int:
             fatal(error)
             raise
         yield
+        service.reader.close()
 
     service = serving.service(fatal)
     limits = serving.settings.limits

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 
 from jumok.alignment.words import Link
+from jumok.data.tokenizer import plain_words
 from jumok.systems.translation.keeping import Kept, found_in, missing_in
 from jumok.systems.translation.sentences import Span
 
@@ -108,3 +109,22 @@ def _by_share(share: float, text: str, words: Sequence[Span], spaceless: bool) -
 def word_spans(text: str) -> list[Span]:
     """The spans, in characters, of the words that plain spaces separate."""
     return [match.span() for match in re.finditer("[^ ]+", text)]
+
+
+def without_code(text: str, kept: Sequence[Kept]) -> str:
+    """The text of a source without the code in it."""
+    parts, at = [], 0
+    for one in (one for one in kept if one.kind == "code"):
+        parts += [text[at : one.start], " " if " " in one.text else ""]
+        at = one.end
+    return " ".join(plain_words("".join([*parts, text[at:]])))
+
+
+def words_beside(text: str, kept: Sequence[Kept]) -> list[int]:
+    """The indices of the words of a source that `without_code` leaves, in order."""
+    codes = [one for one in kept if one.kind == "code"]
+    return [
+        index
+        for index, (start, end) in enumerate(word_spans(text))
+        if sum(max(0, min(end, one.end) - max(start, one.start)) for one in codes) < end - start
+    ]

@@ -8,7 +8,6 @@ from math import exp, fsum
 from typing import TYPE_CHECKING
 
 from jumok.alignment.words import Link
-from jumok.bundle.confidence import Calibration
 from jumok.data.tokenizer import Tokenizer, normalize, plain_words
 from jumok.decoding import Hypothesis
 from jumok.systems.base import Facts
@@ -42,10 +41,14 @@ class Translation:
             translation is right, in the sense that the calibration names. Otherwise, and for given
             translations and ensembles, the geometric mean of the probabilities that the model gave
             the tokens and END: how sure the model is, and not how likely the translation is right.
-        forced: what constrained search wrote: the glossary's terms, and kept strings that the plain
-            search had left out.
+        forced: what constrained search wrote: kept strings that the plain search had left out.
         inserted: kept strings that the model could not write, inserted where the alignment puts
             them; tokens and log-probabilities are those of the text with them.
+        notes: codes of what is odd about the source or the translation, each once
+            (`jumok.systems.translation.judging`).
+        terms: the translations of the glossary that are in their places.
+        missing_terms: terms of the source without the glossary's translations in the text, no word
+            of which is surely theirs.
     """
 
     text: str
@@ -58,6 +61,9 @@ class Translation:
     confidence: float | None = None
     forced: tuple[str, ...] = ()
     inserted: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    terms: tuple[str, ...] = ()
+    missing_terms: tuple[str, ...] = ()
 
     @property
     def log_probability(self) -> float:
@@ -91,12 +97,19 @@ class Draft:
 
     Attributes:
         forced: what constrained search wrote. inserted: what was inserted afterwards.
+        notes: as of a Translation.
+        terms, missing_terms: as in `Translation`.
+        alignment: its links if they are known; None: they are extracted from the attention.
     """
 
     hypothesis: Hypothesis
     text: str
     forced: tuple[str, ...] = ()
     inserted: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    terms: tuple[str, ...] = ()
+    missing_terms: tuple[str, ...] = ()
+    alignment: tuple[Link, ...] | None = None
 
 
 def aligned_tokens(tokenizer: Tokenizer, written: Sequence[int], text: str) -> Sequence[int]:
@@ -117,24 +130,26 @@ def written_text(tokenizer: Tokenizer, tokens: Sequence[int]) -> str:
     return normalize(tokenizer.decode(tokens)).strip()
 
 
-def translation_of(
-    tokenizer: Tokenizer,
-    source: Sequence[int],
-    draft: Draft,
-    calibration: Calibration | None = None,
-) -> Translation:
-    """A draft as a translation, without the alignment."""
+def noted(parts: Iterable[Translation]) -> tuple[str, ...]:
+    """The notes of a line's segments, each once, in their order."""
+    return tuple(dict.fromkeys(note for part in parts for note in part.notes))
+
+
+def translation_of(tokenizer: Tokenizer, source: Sequence[int], draft: Draft) -> Translation:
+    """A draft as a translation, without the alignment; the confidence is the model's own."""
     values = draft.hypothesis.token_log_probabilities
-    own = exp(fsum(values) / len(values)) if values else None
     return Translation(
         draft.text,
         draft.hypothesis.score,
         tuple(tokenizer.pieces(draft.hypothesis.tokens)),
         values,
         tuple(tokenizer.pieces(source)),
-        confidence=own if own is None or calibration is None else calibration.of(own),
+        confidence=exp(fsum(values) / len(values)) if values else None,
         forced=draft.forced,
         inserted=draft.inserted,
+        notes=draft.notes,
+        terms=draft.terms,
+        missing_terms=draft.missing_terms,
     )
 
 
@@ -153,7 +168,7 @@ class Likelihood:
     @property
     def loss(self) -> float:
         """Nats a token."""
-        return -self.log_probability / self.tokens
+        return -self.log_probability / max(self.tokens, 1)  # without words there are none
 
     @property
     def perplexity(self) -> float:

@@ -31,6 +31,7 @@ from jumok.inspection.trace import Level, Trace
 from jumok.kinds import page_facts
 from jumok.systems.loading import load_tokenizer, longest_of, longest_part, reading_of
 from jumok.systems.native.models import LONGEST_TARGET, lacking, native_model
+from jumok.systems.translation.edges import rule_of_page
 
 ENTRY = "exported.js"
 EMBEDDING_TABLES = ("source_table", "target_table")
@@ -134,6 +135,7 @@ class WebTranslator:
                 "removeExtra": pieces.remove_extra,
                 "unknown": pieces.unknown,
             },
+            "edges": rule_of_page(),
             "rules": {
                 "beam": rules.beam,
                 "start": rules.start,

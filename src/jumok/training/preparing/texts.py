@@ -126,5 +126,8 @@ def corpus_of(config: TextCorpusConfig | LabelledCorpusConfig) -> TextCorpus:
     """A recipe's corpus as the data package's class."""
     known = None if config.format == "auto" else config.format
     if isinstance(config, TextCorpusConfig):
-        return TextCorpus(config.file, config.column, None, known, config.take)
-    return TextCorpus(config.file, config.text_column, config.label_column, known, config.take)
+        columns = (config.column, None)
+    else:
+        columns = (config.text_column, config.label_column)
+    read_as = config.encoding, config.delimiter
+    return TextCorpus(config.file, *columns, known, config.take, *read_as)

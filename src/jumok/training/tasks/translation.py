@@ -2,31 +2,35 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 
+import numpy as np
 import torch
 from torch import nn
 
 from jumok.alignment.extract import choose_setting
 from jumok.alignment.setting import AlignmentSetting
 from jumok.bundle.card import BundleConfig, Score
-from jumok.bundle.confidence import Calibration
+from jumok.bundle.profile import Profile
 from jumok.bundle.weights import copy_weights
 from jumok.bundle.writing import write_bundle
 from jumok.config import TranslationConfig
 from jumok.data.pairs.batches import padding, validation_batches
-from jumok.evaluation.calibration import calibrated, right_translations
+from jumok.data.pairs.cleaning.rules import usual_ratio
 from jumok.evaluation.spelling import score_spelling
-from jumok.evaluation.text import score_text
+from jumok.evaluation.text import read_as, score_text
 from jumok.models.catalog import DataSizes, build
 from jumok.models.memory import SequenceToSequence
 from jumok.plugins import digests_of
 from jumok.shapes import Tensor
 from jumok.systems.loading import longest_of
 from jumok.systems.translation.result import Translation
+from jumok.systems.translation.segments import MODEL_ALONE
 from jumok.systems.translation.sentences import common_sentences
 from jumok.systems.translation.translator import Translator
 from jumok.training import baselines
+from jumok.training.confidence import calibration_of
 from jumok.training.objectives import ConsistentTranslation, mean_loss, translation
 from jumok.training.preparing.pairs import (
     PreparedPairs,
@@ -49,6 +53,7 @@ from jumok.training.task import (
 
 SETTING_PAIRS = 64
 COUNTED_LINES = 2000
+PROFILED_LINES = 50_000
 
 
 class TranslationTask:
@@ -92,12 +97,16 @@ class TranslationTask:
         budget = self._config.training.tokens_per_micro_batch
         batches = validation_batches(self._prepared.validation, budget)
         loss = mean_loss(translation, model, batches)
-        translations = self._translations(model, dtype)
+        translator, translations = self._translations(model, dtype)
         scores = self._text_scores(translations)
-        confidence = self._calibration(translations)
+        exact = self._config.validation.metric == "accuracy"
+        sources, references = self._prepared.sources, self._prepared.references
+        confidence = calibration_of(translator, translations, sources, references, exact)
         return Scores(loss, scores, baselines.of_text(scores[0]), confidence=confidence)
 
-    def _translations(self, model: nn.Module, dtype: torch.dtype) -> list[Translation]:
+    def _translations(
+        self, model: nn.Module, dtype: torch.dtype
+    ) -> tuple[Translator, list[Translation]]:
         assert isinstance(model, SequenceToSequence)
         data, beam = self._config.data, self._config.validation.beam
         translator = Translator(
@@ -105,25 +114,25 @@ class TranslationTask:
             self._prepared.tokenizer,
             max_tokens=data.max_tokens,
             target_language=data.target_language,
+            source_language=data.source_language,
             longest_target=longest_of(self._config.model),
+            profile=self._profile,
         )
         if not translator.search_natively([self._config.model], dtype):
             model.eval().to(dtype)
-        return translator.translate(
-            self._prepared.sources, beam=beam, alignments=False, split="length", keep=False
+        return translator, translator.translate(
+            self._prepared.sources, beam=beam, alignments=False, **MODEL_ALONE
         )
 
-    def _calibration(self, translations: Sequence[Translation]) -> Calibration | None:
-        known = [
-            (output.text, reference, output.confidence)
-            for output, reference in zip(translations, self._prepared.references, strict=True)
-            if output.confidence is not None
-        ]
-        texts, references = [text for text, _, _ in known], [text for _, text, _ in known]
-        exact = self._config.validation.metric == "accuracy"
-        right, meaning = right_translations(texts, references, exact)
-        on = f"{len(texts)} validation sentences"
-        return calibrated([own for _, _, own in known], right, meaning, on)
+    @cached_property
+    def _profile(self) -> Profile:
+        prepared = self._prepared
+        source, target = (
+            np.array([len(text) for text in side])
+            for side in (prepared.sources, prepared.references)
+        )
+        texts = training_sources(prepared, PROFILED_LINES)
+        return Profile.of(texts, prepared.sources, usual_ratio((source, target)))
 
     def _text_scores(self, translations: Sequence[Translation]) -> tuple[Score, ...]:
         data, beam = self._config.data, self._config.validation.beam
@@ -139,7 +148,7 @@ class TranslationTask:
                 resamples=0,
             )
         on = f"{len(translations)} validation sentences, beam {beam}"
-        return tuple(replace(score, on=on) for score in scores)
+        return tuple(replace(score, on=on) for score in read_as(scores, **MODEL_ALONE))
 
     def write(
         self, folder: Path, weights: Mapping[str, Tensor], scores: Scores, facts: RunStats
@@ -156,6 +165,7 @@ class TranslationTask:
             max_tokens=data.max_tokens,
             alignment_layer=setting.layer if setting else None,
             alignment_at_input=setting.at_input if setting else False,
+            profile=self._profile,
             sentences=common_sentences(
                 training_sources(prepared, COUNTED_LINES), data.source_language
             ),

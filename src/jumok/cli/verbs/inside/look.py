@@ -140,9 +140,8 @@ def look(
     if save is not None:
         _save_trace(trace, save, page, other)
     elif not figure.wanted:
-        live = replace(sides, traced=_searching(traced, family, machine))
         pictures = _served_pictures(family, None if kept else given)
-        serve_page(page, live, shown.port, shown.browser, pictures, shown.host)
+        serve_page(page, sides, shown.port, shown.browser, pictures, shown.host)
 
 
 def _examples(family: "Family") -> list[str]:
@@ -186,17 +185,6 @@ def _saved(
         return None
     anew = {"--beam": beam, "--level": None if shown.level == DEFAULT_LEVEL else shown.level}
     return saved_trace(family, given, {**asked, **anew})
-
-
-def _searching(
-    traced: "Callable[..., Trace]", family: "Family", machine: Machine
-) -> "Callable[..., Trace]":
-    if machine.precision != "fp32":
-        return traced
-    from jumok.tracing.translation import load_searcher
-
-    searcher = load_searcher(family.opened, machine.device)
-    return partial(traced, searcher=searcher)
 
 
 def _first_traces(

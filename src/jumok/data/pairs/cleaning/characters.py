@@ -67,29 +67,30 @@ def _kinds_but_unspaced() -> npt.NDArray[np.uint16]:
     return table
 
 
-def script_of(letter: str) -> str:
-    """The script of a letter; "" for a mark that every script has.
+@functools.cache
+def scripts() -> tuple[npt.NDArray[np.uint8], dict[str, int]]:
+    """The number of the script of every code point, 0 for what is no letter; their numbers."""
+    table = np.zeros(0x110000, dtype=np.uint8)
+    numbers = {"": 0, "HAN": 1}
+    for code in np.flatnonzero(_kinds_but_unspaced()[:SMALL] & LETTER).tolist():
+        table[code] = numbers.setdefault(script_of(chr(code)), min(len(numbers), 255))
+    table[SMALL:0x40000] = numbers["HAN"]
+    return table, numbers
 
-    A letter's name in Unicode begins with its script: HANGUL SYLLABLE GA.
+
+def script_of(letter: str) -> str:
+    """The script of a letter, with which its name in Unicode begins: HANGUL SYLLABLE GA.
+
+    "" for what belongs to every script.
     """
+    if letter >= chr(SMALL):
+        return "HAN"
     words = unicodedata.name(letter, "").split()
     words = words[1:] if words and words[0] in _WIDTHS else words
     name = words[0] if words else ""
     if name == "COMBINING" or "MODIFIER" in words[:2] or "INDICATOR" in words[:2]:
         return ""
     return _OF_NAMES.get(name, name)
-
-
-@functools.cache
-def scripts() -> tuple[npt.NDArray[np.uint8], dict[str, int]]:
-    """The number of the script of every code point, 0: no letter; and the scripts' numbers."""
-    table = np.zeros(0x110000, dtype=np.uint8)
-    numbers = {"": 0, "HAN": 1}
-    for code in np.flatnonzero(_kinds_but_unspaced()[:SMALL] & LETTER).tolist():
-        if name := script_of(chr(code)):
-            table[code] = numbers.setdefault(name, min(len(numbers), 255))
-    table[SMALL:0x40000] = numbers["HAN"]
-    return table, numbers
 
 
 _SCRIPTED, _LONG_LETTER, _LONGER = (np.uint8(1 << bit) for bit in (3, 4, 5))

@@ -33,6 +33,8 @@ _REST_OF_TWO = "\u0080-\u009f\u00a1-\u00aa\u00ac-\u00ba\u00bc-\u00bf€ƒ†‡�
 _MOJIBAKE = re.compile(
     f"[\u00c2-\u00df][{_REST_OF_TWO}]|[\u00e0-\u00ef][{_REST}]{{2}}|[\u00f0-\u00f4][{_REST}]{{3}}"
 )
+Lengths = npt.NDArray[np.int64]
+
 SHORT = 10  # characters by which the lengths of a pair may always differ
 FEW_LETTERS = 5  # in a text with fewer, their share means nothing
 
@@ -52,9 +54,17 @@ def unequal_lengths(batch: BothSides, most: float, ratio: float) -> Rows:
     """A side is more than `most` times as long as the other one suggests; `ratio` is the usual
     length of a source, divided by that of its target.
     """
-    source, target = batch.source.lengths, batch.target.lengths * ratio
-    shorter, longer = np.minimum(source, target), np.maximum(source, target)
-    return (longer > most * shorter) & (longer - shorter > SHORT * max(ratio, 1.0))
+    return differing_lengths(batch.source.lengths, batch.target.lengths, most, ratio) != 0
+
+
+def differing_lengths(source: Lengths, target: Lengths, most: float, ratio: float) -> Lengths:
+    """1 where a target is too long for its source, -1 where it is too short, otherwise 0; the
+    arguments are as in `unequal_lengths`.
+    """
+    expected = target * ratio
+    shorter, longer = np.minimum(source, expected), np.maximum(source, expected)
+    unequal = (longer > most * shorter) & (longer - shorter > SHORT * max(ratio, 1.0))
+    return np.sign(expected - source).astype(np.int64) * unequal
 
 
 def few_letters(batch: BothSides, least: float) -> Rows:

@@ -6,11 +6,13 @@ Source: LibreTranslate 1.9.6, `libretranslate/app.py`.
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from pydantic import ValidationError, create_model
 from starlette.responses import JSONResponse, Response
 
 from jumok.decoding.options import FOR_TRANSLATION, DecodingOptions
+from jumok.serving.http.api.documents import translate_documents
 from jumok.serving.http.api.forms import SentFile, fields_of, unified
 from jumok.serving.http.api.languages import (
     AUTO,
@@ -19,22 +21,18 @@ from jumok.serving.http.api.languages import (
     name_of,
     reading_of,
 )
+from jumok.serving.http.api.required import required_in
 from jumok.serving.http.api.submit import (
     EngineAnswers,
     check_texts,
-    check_token_count,
     costs_of,
     decoding_fields,
     decoding_of,
     given_options,
     submit,
 )
-from jumok.serving.http.handlers import (
-    TranslateFileHandler,
-    TranslateHandler,
-    TranslateHtmlHandler,
-)
-from jumok.serving.http.models import BYTES_OF_TOKEN, ServedModel, Service, loaded_system
+from jumok.serving.http.handlers import Required, TranslateHandler
+from jumok.serving.http.models import ServedModel, Service, loaded_system
 from jumok.serving.http.refusals import RequestRefused, invalid
 from jumok.serving.http.requests import RequestContext, route
 from jumok.systems.translation.result import Translation
@@ -77,7 +75,7 @@ async def translate(context: RequestContext) -> JSONResponse:
 
     async def translated(model: ServedModel, asked: list[str]) -> EngineAnswers:
         write = _html_texts if form == "html" else _plain_texts
-        return await write(context, model, asked, options)
+        return await write(context, model, asked, options, partial(required_in, fields))
 
     engine_answers = await _by_model(readings, texts, translated)
     ranked: list[list[str]] = engine_answers.answers
@@ -187,11 +185,16 @@ def model_for(service: Service, source: str, target: str) -> ServedModel:
 
 
 async def _plain_texts(
-    context: RequestContext, model: ServedModel, texts: Sequence[str], options: DecodingOptions
+    context: RequestContext,
+    model: ServedModel,
+    texts: Sequence[str],
+    options: DecodingOptions,
+    required: Callable[[ServedModel], Required],
 ) -> EngineAnswers:
     """The translations of each text, line by line; the n-th best has the n-th best of each line."""
     nbest = options.nbest
-    work = TranslateHandler(loaded_system(model, Translator), options)
+    system = loaded_system(model, Translator)
+    work = TranslateHandler(system, options, required=required(model))
     lines = [line for text in texts for line in unified(text).split("\n") if line.strip()]
     costs = costs_of(context.service, model, lines, "q", options)
     if lines:
@@ -202,7 +205,7 @@ async def _plain_texts(
     written: list[list[str]] = []
     for text in texts:
         of_lines = [
-            _ranked(next(translations), nbest) if line.strip() else [line] * nbest
+            _ranked(next(translations), nbest) if line.strip() else [""] * nbest
             for line in unified(text).split("\n")
         ]
         written.append(list(dict.fromkeys("\n".join(each) for each in zip(*of_lines, strict=True))))
@@ -216,12 +219,14 @@ def _ranked(best: Translation, count: int) -> list[str]:
 
 
 async def _html_texts(
-    context: RequestContext, model: ServedModel, texts: Sequence[str], options: DecodingOptions
+    context: RequestContext,
+    model: ServedModel,
+    texts: Sequence[str],
+    options: DecodingOptions,
+    required: Callable[[ServedModel], Required],
 ) -> EngineAnswers:
-    costs = costs_of(context.service, model, texts, "q", options)
-    work = TranslateHtmlHandler(loaded_system(model, Translator), options)
-    engine_answers = await submit(context, model, work, texts, costs)
-    return replace(engine_answers, answers=[[each] for each in engine_answers.answers])
+    done = await translate_documents(context, model, texts, options, required, "q")
+    return replace(done, answers=[[each] for each in done.answers])
 
 
 async def detect(context: RequestContext) -> JSONResponse:
@@ -304,40 +309,23 @@ async def translate_file(context: RequestContext) -> JSONResponse:
         raise invalid("Invalid request: missing file parameter", "file")
     source, target = (code_of(fields, name) for name in ("source", "target"))
     options = options_in(service, fields)
-    into = service.translators(target)
-    found = source == AUTO and bool(into)
-    model = into[0] if found else model_for(service, source, target)
+    into = service.translators(target) if source == AUTO else []
+    model = into[0] if into else model_for(service, source, target)
 
-    def elsewhere(text: str) -> Reading | None:
-        reading = reading_of(text, into)
-        return None if reading.model is model else reading
+    def chosen(text: str) -> ServedModel | None:
+        return reading_of(text, into).model if into else model
 
-    engine_answers = await _translated_file(
-        context, model, file, options, elsewhere if found else None
+    required = partial(required_in, fields)
+    content = file.content.decode("latin-1")
+    engine_answers = await translate_documents(
+        context, model, [content], options, required, "file", file.name, chosen
     )
-    (answer,) = engine_answers.answers
-    if isinstance(answer, Reading) and answer.model is not None:
-        engine_answers = await _translated_file(context, answer.model, file, options)
-        (answer,) = engine_answers.answers
-    written = file.content if isinstance(answer, Reading) else answer
-    known = service.downloads.keep(file.name, written)
+    (written,) = engine_answers.answers
+    known = service.downloads.keep(file.name, written.encode("latin-1"))
     body: dict[str, object] = {"translatedFileUrl": f"{context.public_url}download_file/{known}"}
-    if found:
-        body["unchanged"] = isinstance(answer, Reading)
+    if into:
+        body["unchanged"] = written == content
     return JSONResponse(body, headers={"Server-Timing": engine_answers.timing})
-
-
-async def _translated_file(
-    context: RequestContext,
-    model: ServedModel,
-    file: SentFile,
-    options: DecodingOptions,
-    elsewhere: Callable[[str], Reading | None] | None = None,
-) -> EngineAnswers:
-    cost = 1 + len(file.content) // BYTES_OF_TOKEN
-    check_token_count(context.service, cost, "file")
-    work = TranslateFileHandler(loaded_system(model, Translator), options, elsewhere)
-    return await submit(context, model, work, [(file.content, file.name)], [cost])
 
 
 async def download_file(context: RequestContext) -> Response:

@@ -14,6 +14,7 @@ from jumok.alignment.setting import AlignmentSetting
 from jumok.decoding.options import FOR_CAPTIONS, FOR_TRANSLATION
 from jumok.serving.http.api.explaining import LAST, ExplainHandler, translation_facts
 from jumok.serving.http.api.languages import AUTO, Reading, reading_of
+from jumok.serving.http.api.required import RequiredFields
 from jumok.serving.http.api.submit import (
     EngineAnswers,
     check_texts,
@@ -90,7 +91,7 @@ CaptionFields: Any = create_model(
 )
 
 
-class TranslateRequest(TranslateFields):
+class TranslateRequest(TranslateFields, RequiredFields):
     """Texts to translate; each counts as one line."""
 
     text: Texts
@@ -186,7 +187,7 @@ async def translate(context: RequestContext, asked: TranslateRequest) -> JSONRes
     options = decoding_of(service, given_options(asked), FOR_TRANSLATION, asked.alternatives)
     wanted = frozenset(asked.return_) | ({"alternatives"} if asked.alternatives else set())
     setting = _setting(asked.attention) if "attention" in wanted else None
-    translating = TranslateHandler(system, options, "alignment" in wanted)
+    translating = TranslateHandler(system, options, "alignment" in wanted, asked.of(model))
     explains = bool(wanted & {"alignment", "attention"})
     handler = ExplainHandler(translating, setting) if explains else translating
     costs = costs_of(service, model, texts, "text", options)
