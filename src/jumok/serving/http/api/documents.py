@@ -1,7 +1,7 @@
 """Translation of documents: their texts wait in the model's queue as those of other requests do."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -27,15 +27,18 @@ async def translate_documents(
     model: ServedModel,
     contents: Sequence[str],
     options: DecodingOptions,
-    required: Required,
+    required: Callable[[ServedModel], Required],
     parameter: str,
     name: str | None = None,
+    chosen: Callable[[str], ServedModel | None] | None = None,
 ) -> EngineAnswers:
     """Translates documents; the answers are as `contents`.
 
     Args:
         contents, name: as in `DocumentQuestion`.
+        required: by the model.
         parameter: the field of the request that holds them.
+        chosen: by their texts another model, or None: they stay as they are.
 
     Raises:
         DataError: one cannot be read.
@@ -50,10 +53,17 @@ async def translate_documents(
     if len(texts) > most:
         text = f"A document has at most {most} texts, and this one has {len(texts)}."
         raise RequestRefused(400, "too_many_texts", text, parameter=parameter)
+    other = model if chosen is None else chosen("\n".join(texts))
+    if other is None:
+        return EngineAnswers(list(contents), {}, set())
+    if other is not model:
+        return await translate_documents(
+            context, other, contents, options, required, parameter, name
+        )
     costs = costs_of(context.service, model, texts, parameter, options)
     answers = EngineAnswers([], {}, set())
     if texts:
-        work = TranslateHandler(system, options, system.aligns, required)
+        work = TranslateHandler(system, options, system.aligns, required(model))
         answers = await submit(context, model, work, [(text, "") for text in texts], costs)
     translations = [(each.text, each.alignment) for each in answers.answers]
     written = await _asked(context, replace(question, translations=translations))
