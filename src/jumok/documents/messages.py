@@ -1,6 +1,6 @@
 """Catalogs of a program's messages: .properties and .strings; what YAML and JSON share with them.
 
-A text is replaced where it stands, with the quotes and escapes of its format; every other
+A text is replaced in its place, with the quotes and escapes of its format; every other
 character of the file stays.
 """
 

@@ -153,7 +153,7 @@ def _xliff_slots(text: str, sequence: list[Token], languages: Languages) -> Iter
 
 
 def _is_kept(text: str, token: Token, around: Sequence[bool]) -> bool:
-    """Whether an element is not to be translated, as it says, or else the one around it."""
+    """Whether an element is not to be translated, by its own attribute or the element around it."""
     said = attributes(text[token.start : token.end]).get("translate")
     return said.value == "no" if said else bool(around and around[-1])
 
