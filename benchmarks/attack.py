@@ -19,6 +19,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import html5lib
@@ -158,7 +159,7 @@ def attack_trips(asked: Campaign) -> Iterator[Area]:
     """Whole documents on round trips."""
     area = Area("round trips of documents")
     for trip in trips(asked.many("trips", len(TEMPLATES)), asked.seed):
-        area.tries(trip.name, lambda trip=trip: faults(trip))
+        area.tries(trip.name, partial(faults, trip))
     yield area
 
 
@@ -168,7 +169,7 @@ def attack_pages(asked: Campaign) -> Iterator[Area]:
     for number in range(asked.many("pages", len(LABELS))):
         draw = random.Random(f"page {asked.seed} {number}")
         labels = [draw.choice(LABELS) + draw.choice(("", "x", *LABELS)) for _ in range(3)]
-        area.tries(repr(labels)[:80], lambda labels=labels: _unlike(shape, _elements(labels)))
+        area.tries(repr(labels)[:80], partial(_unlike_labels, shape, labels))
     yield area
 
 
@@ -179,6 +180,10 @@ def _elements(labels: list[str]) -> list[str]:
     return [
         str(element.tag) for element in html5lib.parse(page, namespaceHTMLElements=False).iter()
     ]
+
+
+def _unlike_labels(shape: list[str], labels: list[str]) -> list[str]:
+    return _unlike(shape, _elements(labels))
 
 
 def _unlike(one: list[str], other: list[str]) -> list[str]:
@@ -224,7 +229,7 @@ def _answers(asked: Campaign, url: str) -> Area:
     """Answers that were not refused, beside those of the offline translation."""
     area = Area("requests: answers as offline")
     sent = asked.many("answers", 50)
-    facts = own_answers(url, sent, 40, jumok.load(str(asked.model)))
+    facts = own_answers(url, sent, 40, jumok.load(str(asked.model), kind=jumok.Translator))
     counts = {name: int(str(count)) for name, count in facts.items()}
     area.cases = counts.get("status 200", 0)
     if counts.get("same text", 0) < area.cases:

@@ -38,8 +38,8 @@ class Listener:
         working: shared by the methods of one owner: calls among these are not reported.
     """
 
-    before: Callable[..., None] | None = None
-    after: Callable[..., None] | None = None
+    before: Callable[..., object] | None = None
+    after: Callable[..., object] | None = None
     working: ReentrancyGuard = field(default_factory=ReentrancyGuard)
 
     def notify(

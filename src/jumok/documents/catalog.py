@@ -135,8 +135,8 @@ def translate_document(
         MissingExtraError: the format's library is not installed.
     """
     # A byte order mark is no part of the first line; it stays.
-    of_bytes = isinstance(content, bytes)
-    mark = codecs.BOM_UTF8 if of_bytes and content.startswith(codecs.BOM_UTF8) else b""
+    marked = isinstance(content, bytes) and content.startswith(codecs.BOM_UTF8)
+    mark = codecs.BOM_UTF8 if marked else b""
     document = read_document(content, format, languages, name)
     return mark + document.written(_translated(document, translate))
 

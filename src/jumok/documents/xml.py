@@ -204,12 +204,12 @@ def _unit(text: str, unit: Token, sides: dict[str, _Side]) -> Iterator[Slot]:
             content = paragraph(xml_chunks(text, part.inside))
             if not unfinished and _has_text(text, there.inside):
                 continue
-            begin, end = there.tags(text)
+            tags = there.tags(text)
             if content is not None:
-                yield _written(content, begin, end, *there.span())
+                yield _written(content, *tags, *there.span())
             elif part.inside:  # a number, a sign
                 same = text[part.inside[0].start : part.inside[-1].end]
-                copied = partial(_constant, f"{begin}{same}{end}")
+                copied = partial(_constant, f"{tags[0]}{same}{tags[1]}")
                 yield Slot(*there.span(), DocumentSegment(""), copied, keep=False)
         return
     if target is not None and not unfinished and _has_text(text, target.inside):

@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
@@ -76,7 +76,7 @@ class TrainingFiles:
     skip_damaged: bool = option(False, SKIP_DAMAGED)
 
     @property
-    def read_as(self) -> dict[str, str]:
+    def read_as(self) -> dict[str, Any]:
         """The keys of a corpus that say how its text is read, where that is not the usual way."""
         keys = {"encoding": self.encoding, "delimiter": self.delimiter}
         return {key: value for key, value in keys.items() if value not in ("", UTF8)}

@@ -397,11 +397,11 @@ class PartWriter:
         if not alignments or not self.aligns:
             return plain
         every = [(row, draft) for row, of_part in enumerate(drafts) for draft in of_part]
-        unknown = [(row, draft) for row, draft in every if draft.alignment is None]
-        rows = [row for row, _ in unknown]
+        unaligned = [(row, draft) for row, draft in every if draft.alignment is None]
+        rows = [row for row, _ in unaligned]
         targets = [
             aligned_tokens(self.tokenizer, draft.hypothesis.tokens, draft.text)
-            for _, draft in unknown
+            for _, draft in unaligned
         ]
         weights = read.select(rows).attention(targets) if rows else []
         extracted = iter(

@@ -136,7 +136,9 @@ def cut_lines(
         if not ids:
             continue
         text = normalize(texts[line])
-        spans = sentences(text, language) if after_sentences else [(0, len(text))]
+        spans: Sequence[Span] = [(0, len(text))]
+        if after_sentences:
+            spans = sentences(text, language)
         if core is not None:
             spans = _around_long_words(text, spans)
         whole = len(spans) == 1 and (limit is None or len(ids) <= limit)

@@ -165,7 +165,7 @@ class TermPlacer:
                 ]
                 words = _words_of(reading.part.text, place)
                 attended = UNATTENDED if weights is None else weights[:, words].sum(axis=1)
-                evidence.append(sum(of_words) * attended)
+                evidence.append((of_words[0] + of_words[1]) * attended)
             located.append(self._chosen(reading, its, evidence))
             if weights is not None and not self.spaceless:
                 reading.draft.alignment = tuple(links(weights))

@@ -135,6 +135,7 @@ def _with_known_labels(
 def corpus_of(config: TextCorpusConfig | LabelledCorpusConfig) -> TextCorpus:
     """A recipe's corpus as the data package's class."""
     known = None if config.format == "auto" else config.format
+    columns: tuple[str | int, str | int | None]
     if isinstance(config, TextCorpusConfig):
         columns = (config.column, None)
     else:
