@@ -27,7 +27,17 @@ from jumok.systems.translation.translator import Translator
 
 SHORT = DecodingOptions(beam=2, maximum_length=30)
 CODE = ["{name}", "{{ x }}", "%s", "%(count)d", "${HOME}", "$USER", "&nbsp;", "a.b@c.org"]
-CODE += ["https://a.b/c?x=1&y=2", "www.a.com"]
+CODE += ["https://a.b/c?x=1&y=2", "www.a.com", "%-5.2f", "%1$s", "%lld", "%'d", "% d", "%%"]
+CODE += [
+    "%{x}",
+    "{:.2f}",
+    "{x: >10}",
+    "{0:{width}}",
+    "{n, number}",
+    "{d, date, short}",
+    "%L1",
+    "%1",
+]
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +49,11 @@ def translator(tiny_bundle: Path) -> Translator:
 def test_code_is_found_whole_and_without_what_follows(code: str) -> None:
     for text in (f"See {code}, now.", f"({code})", code):
         assert [one.text for one in Keep().find(text)] == [code]
+
+
+def test_a_percentage_is_no_placeholder() -> None:
+    for text in ("50 % d'intérêt", "50 % d 100% sure", "5 % i 6 % u"):
+        assert not [one for one in Keep().find(text) if one.kind == "code"]
 
 
 def test_user_s_patterns_come_first_and_the_usual_ones_may_be_left_out() -> None:
@@ -67,6 +82,9 @@ def test_user_s_patterns_come_first_and_the_usual_ones_may_be_left_out() -> None
         ("+82-10-1234-5678", "+82-10-1234-5678"),
         ("25", "25개"),
         ("3", "drei"),
+        ("3 dogs", "개 세 마리"),
+        ("the 3rd dog", "셋째 개"),
+        ("2 and 2", "deux et 2"),
     ],
 )
 def test_numbers_may_be_written_as_the_other_language_does(source: str, translation: str) -> None:
@@ -75,7 +93,16 @@ def test_numbers_may_be_written_as_the_other_language_does(source: str, translat
 
 @pytest.mark.parametrize(
     ("source", "translation"),
-    [("3.5", "35"), ("10", "100"), ("12 12", "12"), ("10:30", "10"), ("{a}", "{a")],
+    [
+        ("3.5", "35"),
+        ("10", "100"),
+        ("3 dogs", "세상의 개"),
+        ("2 and 2", "deux"),
+        ("3", "30"),
+        ("12 12", "12"),
+        ("10:30", "10"),
+        ("{a}", "{a"),
+    ],
 )
 def test_what_is_not_the_same_is_missing(source: str, translation: str) -> None:
     assert missing_in(Keep().find(source), translation) != []

@@ -14,6 +14,7 @@ from jumok.systems.translation.glossary import Glossary
 from jumok.systems.translation.inserting import corrected, without_code, words_beside
 from jumok.systems.translation.judging import SEARCHED_AGAIN, Judge
 from jumok.systems.translation.keeping import (
+    DIGITS,
     Keep,
     Kept,
     missing_in,
@@ -42,10 +43,10 @@ class PartWriter:
     """Writes the translations of the segments of one call of `translate`.
 
     If what the search finds is empty, repeats itself, or is far too long or short, the segment is
-    searched again, so that it is not. If a required string is missing, it is searched again with
-    constraints; kept strings that even that cannot write are inserted where the alignment puts
-    them. Then the glossary's terms replace the words that translate them. What was changed is
-    scored again.
+    searched again, so that it is not. If a number is missing, it is searched again with
+    constraints; if other kept strings are, without them in it. What is still missing is inserted
+    where the alignment puts it. Then the glossary's terms replace the words that translate them.
+    What was changed is scored again.
 
     Attributes:
         ranker: computes the scores of texts that were changed.
@@ -263,13 +264,12 @@ class PartWriter:
     ) -> tuple[list[Phrase], tuple[str, ...]]:
         """What a second search must write, and what of it some draft lacks; empty if none does."""
         absent = {one for draft in drafts for one in missing_in(kept, draft.text)}
-        spelt = [(one, self._spelt(one, source)) for one in kept]
-        names = [one.text for one, phrase in spelt if phrase and one in absent]
+        spelt = [(one, phrase) for one in kept if (phrase := self._spelt(one, source))]
+        # A single digit is rather inserted: a model may know only the words for it.
+        names = [one.text for one, _ in spelt if one in absent and one.text not in DIGITS]
         if not names:
             return [], ()
-        phrases = [
-            phrase for one, phrase in spelt if phrase and (one in absent or one.kind == "code")
-        ]
+        phrases = [phrase for one, phrase in spelt if one in absent or one.kind == "code"]
         return phrases, tuple(names)
 
     def _spelt(self, one: Kept, source: str) -> Phrase | None:
@@ -302,12 +302,13 @@ class PartWriter:
         changed: list[tuple[int, Draft]] = []
         for row, translations in zip(rows, plain, strict=True):
             source, alone = parts[row].text, bare[row] is not parts[row]
-            words = words_beside(source, kept[row]) if alone else None
+            words = dict(enumerate(words_beside(source, kept[row]))) if alone else {}
             for draft, translation in zip(drafts[row], translations, strict=True):
                 if _faulty(kept[row], source, draft.text):
                     links = translation.alignment
-                    if links and words:
-                        links = tuple((words[its], to) for its, to in links if its < len(words))
+                    if links and alone:
+                        moved = ((words.get(its, -1), to) for its, to in links)
+                        links = tuple(link for link in moved if link[0] >= 0)
                     self._correct(source, kept[row], draft, links)
                     changed.append((row, draft))
         self._score_again(changed, read)
