@@ -92,7 +92,7 @@ def tracer_of(system: System) -> Tracer[System]:
     """
     place = KINDS[system.task].trace
     if place is None:
-        raise without_attention()
+        raise without_attention(system)
     tracer: Tracer[System] = import_string(place)
     return tracer
 
@@ -108,7 +108,7 @@ def trace_with(tracer: Tracer[Traced], system: Traced, given: str, request: Trac
     model, extras = adapter.model, request.extras
     count = heads_of(model)
     if not count:
-        raise without_attention()
+        raise without_attention(system)
     roles_of(model)  # a module without one is refused, even if this pass does not use it
     full = extras.layers or request.level == "full"
     with changed(model, request.change, count):

@@ -108,6 +108,18 @@ class RunArgs:
         None, "Change a key of the recipe: training.steps=2000. Repeatable.", "--set"
     )
     resume: bool = option(False, "Resume from the last checkpoint.")
+    threads: int = option(
+        0,
+        "CPU threads of each process; 0 = training.threads, or all cores.",
+        minimum=0,
+        maximum=1024,
+    )
+
+    @property
+    def overrides(self) -> list[str]:
+        """The options as changes of keys."""
+        threads = [f"training.threads={self.threads}"] if self.threads else []
+        return [*(self.changes or []), *([f'name="{self.name}"'] if self.name else []), *threads]
 
 
 @dataclass(frozen=True)
@@ -144,7 +156,7 @@ def config_of(recipe: Path | None, files: TrainingFiles, asked: RunArgs, runs: P
         BundleError: the model to train further is missing or damaged.
     """
     model, language = model_and_language(files.from_ or (), files.data is not None)
-    overrides = [*(asked.changes or []), *([f'name="{asked.name}"'] if asked.name else [])]
+    overrides = asked.overrides
     overrides += ["data.skip_damaged=true"] if files.skip_damaged else []
     if model is not None:
         place = json.dumps(_recipe_path(model.expanduser()), ensure_ascii=False)

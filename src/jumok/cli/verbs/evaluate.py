@@ -30,7 +30,7 @@ from jumok.cli.output.cells import as_csv, form_of
 from jumok.cli.output.streams import check_output, open_output
 from jumok.cli.screen import console, print_scores
 from jumok.data.report import UTF8
-from jumok.decoding.options import SAMPLING, DecodingOptions
+from jumok.decoding.options import ONLY_FOR_CONTINUATION, SAMPLING, DecodingOptions
 from jumok.errors import ConfigError
 from jumok.kinds import KINDS, Kind
 from jumok.options import option, options_of
@@ -183,7 +183,9 @@ def evaluate(
     model: ModelOrEnsemble,
     *,
     asked: Annotated[Evaluation, Evaluation()],
-    decoding: Annotated[DecodingOptions, DecodingOptions(), Without("nbest", SAMPLING)],
+    decoding: Annotated[
+        DecodingOptions, DecodingOptions(), Without("nbest", SAMPLING, *ONLY_FOR_CONTINUATION)
+    ],
     reading: Annotated[Reading, Reading()],
     written: Annotated[Output, Output()],
     machine: Annotated[Machine, Machine()],

@@ -21,6 +21,7 @@ from jumok.cli.options import (
     Output,
     Reading,
     Text,
+    Without,
     model_folders,
 )
 from jumok.cli.output.arriving import arriving
@@ -36,7 +37,7 @@ from jumok.cli.translation import (
     translate_to,
 )
 from jumok.data.report import UTF8
-from jumok.decoding.options import FOR_TRANSLATION, DecodingOptions
+from jumok.decoding.options import FOR_TRANSLATION, ONLY_FOR_CONTINUATION, DecodingOptions
 from jumok.options import option
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ def translate(
     ] = "auto",
     *,
     encoding: Annotated[str, typer.Option(help=f"{ENCODING} The output is UTF-8.")] = UTF8,
-    decoding: Annotated[DecodingOptions, FOR_TRANSLATION],
+    decoding: Annotated[DecodingOptions, FOR_TRANSLATION, Without(*ONLY_FOR_CONTINUATION)],
     content: Annotated[Content, Content()],
     columns: Annotated[TranslationOutput, TranslationOutput()],
     machine: Annotated[EngineMachine, EngineMachine()],

@@ -61,6 +61,9 @@ class PageArgs:
         "What the trace keeps. qk adds queries, keys and values, so weights can be recomputed, but "
         "the file is larger; full also adds the residual streams.",
     )
+    lang: Literal["en", "ko"] | None = option(
+        None, "Language of the page, which has a button for the other (default: the browser's)."
+    )
     port: int = option(0, "Port; 0 = any free one.", minimum=0, maximum=65535)
     host: str | None = option(
         None,
@@ -135,7 +138,7 @@ def look(
     page = partial(
         document.page, trace, other=other, examples=examples, before=sides.before,
         run=report_of(family.opened.parts[0], given if kept is None else None), origin=origin,
-        tour=fitting(guide, trace),
+        tour=fitting(guide, trace), lang=shown.lang,
     )  # fmt: skip
     if save is not None:
         _save_trace(trace, save, page, other)

@@ -112,8 +112,9 @@ def survey_corpora(
     with cached_store(cache, run.identity(corpora), lambda to: run.write(corpora, to)) as store:
         reports = [CleaningReport.from_json(stored) for stored in store.about["reports"]]
         left = [_unpacked_rows(store, index, report.read) for index, report in enumerate(reports)]
+    for report in reports[: 1 if clean is None else None]:
+        report.notes += notes
     for report in reports:
-        report.notes += notes if clean is not None else []
         if report.leaves_out and not report.kept:
             raise DataError(
                 "data.clean leaves no pair of this corpus.",

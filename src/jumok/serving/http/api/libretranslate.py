@@ -11,7 +11,7 @@ from functools import partial
 from pydantic import ValidationError, create_model
 from starlette.responses import JSONResponse, Response
 
-from jumok.decoding.options import FOR_TRANSLATION, DecodingOptions
+from jumok.decoding.options import FOR_TRANSLATION, ONLY_FOR_CONTINUATION, DecodingOptions
 from jumok.serving.http.api.documents import translate_documents
 from jumok.serving.http.api.forms import SentFile, fields_of, unified
 from jumok.serving.http.api.languages import (
@@ -56,7 +56,9 @@ DOCUMENT_SUFFIXES = (
 
 ALIASES = {"pb": "pt", "zt": "zh"}
 
-DecodingFields = create_model("DecodingFields", **decoding_fields(FOR_TRANSLATION, "nbest"))
+DecodingFields = create_model(
+    "DecodingFields", **decoding_fields(FOR_TRANSLATION, "nbest", *ONLY_FOR_CONTINUATION)
+)
 
 
 async def translate(context: RequestContext) -> JSONResponse:

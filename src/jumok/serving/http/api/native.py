@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 from starlette.responses import JSONResponse
 
 from jumok.alignment.setting import AlignmentSetting
-from jumok.decoding.options import FOR_CAPTIONS, FOR_TRANSLATION
+from jumok.decoding.options import FOR_CAPTIONS, FOR_TRANSLATION, ONLY_FOR_CONTINUATION
 from jumok.serving.http.api.explaining import LAST, ExplainHandler, translation_facts
 from jumok.serving.http.api.languages import AUTO, Reading, reading_of
 from jumok.serving.http.api.required import RequiredFields
@@ -82,12 +82,14 @@ class AttentionChoice(BaseModel):
 
 
 TranslateFields: Any = create_model(
-    "TranslateFields", __base__=ModelRequest, **decoding_fields(FOR_TRANSLATION, "nbest")
+    "TranslateFields",
+    __base__=ModelRequest,
+    **decoding_fields(FOR_TRANSLATION, "nbest", *ONLY_FOR_CONTINUATION),
 )
 CaptionFields: Any = create_model(
     "CaptionFields",
     __base__=ModelRequest,
-    **decoding_fields(FOR_CAPTIONS, "nbest", "coverage_penalty"),
+    **decoding_fields(FOR_CAPTIONS, "nbest", "coverage_penalty", *ONLY_FOR_CONTINUATION),
 )
 
 
