@@ -192,9 +192,9 @@ def _unit(text: str, unit: Token, sides: dict[str, _Side]) -> Iterator[Slot]:
         state = state or known.get("state")
         unfinished = bool(state and state.value in UNFINISHED)
         if unfinished and (drafted := known.get("state")):
-            start, end = unit.start + drafted.start, unit.start + drafted.end
+            span = unit.start + drafted.start, unit.start + drafted.end
             done = partial(_constant, "translated")
-            yield Slot(start, end, DocumentSegment(""), done, keep=False)
+            yield Slot(*span, DocumentSegment(""), done, keep=False)
     segmented = sides.get("seg-source", source)
     parts = _segments(segmented.inside, text) or [_Part(segmented.inside)]
     present = {part.number: part for part in _segments(target.inside, text)} if target else {}

@@ -135,10 +135,13 @@ def _with_known_labels(
 def corpus_of(config: TextCorpusConfig | LabelledCorpusConfig) -> TextCorpus:
     """A recipe's corpus as the data package's class."""
     known = None if config.format == "auto" else config.format
-    columns: tuple[str | int, str | int | None]
-    if isinstance(config, TextCorpusConfig):
-        columns = (config.column, None)
-    else:
-        columns = (config.text_column, config.label_column)
-    read_as = config.encoding, config.delimiter
-    return TextCorpus(config.file, *columns, known, config.take, *read_as)
+    of_text = isinstance(config, TextCorpusConfig)
+    return TextCorpus(
+        config.file,
+        config.column if of_text else config.text_column,
+        None if of_text else config.label_column,
+        known,
+        config.take,
+        config.encoding,
+        config.delimiter,
+    )

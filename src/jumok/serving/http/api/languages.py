@@ -16,11 +16,13 @@ from jumok.data.pairs.cleaning.languages import (
 )
 from jumok.serving.http.models import ServedModel
 from jumok.serving.http.refusals import RequestRefused
-from jumok.systems.translation.edges import USUAL
+from jumok.systems.translation.keeping import Keep
 from jumok.systems.translation.markup import TAG
 
 AUTO = "auto"
 """In the place of a source language that is to be found out."""
+
+KEPT = Keep()
 
 SAMPLE = 2_000
 """Characters of a text that are looked at."""
@@ -99,7 +101,7 @@ def likely_languages(text: str, known: Sequence[str]) -> list[tuple[str, float]]
 def _words(text: str) -> str:
     """The beginning of a text without markup, addresses and placeholders."""
     text = TAG.sub(" ", text[:SAMPLE])
-    for pattern in USUAL.code:
+    for pattern in KEPT.code:
         text = pattern.sub(" ", text)
     return text
 
