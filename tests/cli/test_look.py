@@ -267,3 +267,11 @@ def test_what_is_saved_is_not_served(models, tmp_path, option):
     model, text = models["translation"]
     message = str(fault("look", model, text, "--save", tmp_path / "x.html", *option))
     assert "--port and --host are for the live page" in message
+
+
+def test_a_text_that_the_model_does_not_read_is_named(models, tmp_path):
+    page = ["--save", str(tmp_path / "page.html")]
+    for text, notes in (("the cat sat", 0), ("고양이가 앉았다.", 1)):
+        result = call("look", models["translation"][0], text, *page)
+        assert result.exit_code == 0, result.output
+        assert result.stderr.count("note: target-language") == notes

@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from math import log
+from math import exp, fsum, log
 
 import numpy as np
 
-from jumok.bundle.confidence import Calibration
+from jumok.bundle.confidence import Calibration, logit
 from jumok.bundle.profile import Profile
 from jumok.config.data import CleanConfig
 from jumok.data.pairs.cleaning.characters import script_of
@@ -90,13 +90,16 @@ class Judge:
         return replace(translation, confidence=own, notes=notes)
 
     def evidence(self, translation: Translation, source: str, unknown: float) -> dict[str, float]:
-        """What tells right translations from wrong ones besides the model's own confidence."""
+        """What tells right translations from wrong ones besides the model's own confidence: the
+        log-odds of the arithmetic mean of the tokens' probabilities, the logarithm of how much of
+        the source is unknown, and by how much the length is unusual.
+        """
         ratio = 1.0 if self.profile is None else self.profile.ratio
         written, read = len(translation.text) * ratio, len(source)
+        values = translation.token_log_probabilities
         return {
-            "least": min(translation.token_log_probabilities),
-            "unknown": unknown,
-            "pieces": len(translation.source_tokens) / max(read, 1),
+            "mean": logit(fsum(map(exp, values)) / len(values)),
+            "unknown": log(1.0 + unknown * read),
             "length": abs(log((written + 1.0) / (read + 1.0))),
         }
 

@@ -18,6 +18,7 @@ from jumok.cli.looking import (
     load_beside,
     save_figure,
     saved_trace,
+    say_odd,
     wanted_tour,
 )
 from jumok.cli.options import Beams, Machine, ModelOrEnsemble, Without, model_folders
@@ -125,6 +126,8 @@ def look(
     trace, other = (
         (kept, None) if kept else _first_traces(family, sides, first, second.against, shown.target)
     )
+    if given is not None and kept is None:
+        say_odd(family, given)
     if shown.gold is not None:
         from jumok.evaluation.alignment import parse_gold, with_gold
 
