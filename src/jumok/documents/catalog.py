@@ -41,6 +41,7 @@ DOCUMENT_READERS: dict[str, Callable[[bytes, Languages], Document]] = {
     "tmx": read_tmx_document,
 }
 _NO_LETTER = re.compile("[\udc80-\udcff]")  # what a byte becomes that is none
+MARKDOWN = (".md", ".mdx", ".qmd", ".rmd", ".markdown")
 FORMATS = tuple(DOCUMENT_READERS)
 BINARY_FORMATS = {"docx"}
 
@@ -54,7 +55,7 @@ def document_format(file: Path, head: bytes) -> str | None:
     kind = kind_of(file, head)
     if kind is None:
         name = bare_name(file).lower()
-        return "markdown" if name.endswith((".md", ".mdx", ".markdown")) else None
+        return "markdown" if name.endswith(MARKDOWN) else None
     if kind in FORMATS:
         return kind
     what, do = FILE_KINDS[kind]
