@@ -148,3 +148,13 @@ def test_a_copied_text_says_that_nothing_was_read(tiny_bundle: Path, tmp_path: P
     for look in (partial(choose, trace, "1", None, None), partial(part_sites, trace)):
         with pytest.raises(DataError, match="it was copied"):
             look()
+
+
+def test_a_trace_within_a_recording_is_apart(tiny_bundle: Path) -> None:
+    """Its passes with heads off and words hidden are no uses of the model."""
+    system = jumok.load(tiny_bundle)
+    with jumok.record(system) as recording:
+        trace = jumok.trace(system, "the cat sat", options=SHORT)
+        (answer,) = system.translate(["the cat sat"], SHORT)
+    (recorded,) = recording.traces
+    assert recorded.output == trace.output == answer.text

@@ -113,6 +113,16 @@ def listening_to(owner: object, events: Mapping[str, Listener]) -> AbstractConte
     return listening_to_each((owner, event, each) for event, each in events.items())
 
 
+@contextmanager
+def unheard() -> Iterator[None]:
+    """Inside the block nothing is reported in this context."""
+    token = _LISTENERS.set(None)
+    try:
+        yield
+    finally:
+        _LISTENERS.reset(token)
+
+
 def listeners(owner: object, event: str) -> tuple[Callable[..., Any], ...]:
     """The functions that receive the facts of this event in this context."""
     everybody = _LISTENERS.get()

@@ -210,7 +210,11 @@ class Translator(TranslationModels, FileTranslator):
         begun = cut.messages.prefixes(prefixes)
         forced = forced_beginnings(cut.parts, count, begun, self.tokenizer)
         options, terms = self.settled(options, beam, nbest), as_glossary(glossary)
-        emit(self, GIVEN, len(texts))
+        if terms is not None and options.sample:
+            raise ConfigError(
+                "a glossary needs search: sampling cannot follow it.",
+                do="leave out --sample (sample=False), or the glossary",
+            )
         written = self.write(
             cut, options, forced, batch_size, alignments=alignments or cut.tagged, terms=terms
         )
@@ -273,6 +277,7 @@ class Translator(TranslationModels, FileTranslator):
                 written[row] = translations
             left.update(lines[rows[row]] for row in read.left)
 
+        emit(self, GIVEN, len(cut.messages.lines))
         for copy in cut.copies if recorded else ():
             emit(self, COPIED, *copy)
         batches = [
