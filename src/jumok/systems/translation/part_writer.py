@@ -97,16 +97,24 @@ class PartWriter:
         prefixes: Prefixes | None,
     ) -> None:
         """Searches again for the segments whose translation cannot be right."""
+        groups: dict[DecodingOptions, list[int]] = {}
         for row, (part, (best, *_)) in enumerate(zip(parts, drafts, strict=True)):
             stricter = self.judge.stricter(options, part.text, best.text, len(part.ids))
-            if stricter is None:
-                continue
-            prefix = None if prefixes is None else [prefixes[row]]
-            (hypotheses,) = read.select([row]).search(stricter, prefix)
-            others = [self._draft(each) for each in hypotheses]
-            faults = [self.judge.faults(part.text, one.text) for one in (best, others[0])]
-            if len(faults[1]) < len(faults[0]):
-                drafts[row] = [replace(each, notes=(SEARCHED_AGAIN,)) for each in others]
+            if stricter is not None:
+                groups.setdefault(stricter, []).append(row)
+        for stricter, rows in groups.items():
+            begun = None if prefixes is None else [prefixes[row] for row in rows]
+            searched = read.select(rows).search(stricter, begun)
+            for row, hypotheses in zip(rows, searched, strict=True):
+                others = [
+                    replace(self._draft(each), notes=(SEARCHED_AGAIN,)) for each in hypotheses
+                ]
+                first, second = (
+                    len(self.judge.faults(parts[row].text, each[0].text))
+                    for each in (drafts[row], others)
+                )
+                if second < first:
+                    drafts[row] = others
 
     def _search_again(
         self,
