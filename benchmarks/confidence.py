@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import numpy as np
 import torch
@@ -164,7 +165,7 @@ def scores_of(
 
 @torch.no_grad()
 def forced(
-    model: torch.nn.Module,
+    model: Any,  # an EncoderDecoder
     sources: Sequence[Sequence[int]],
     targets: Sequence[Sequence[int]],
     entropies: bool = False,
@@ -176,7 +177,7 @@ def forced(
         rows = order[start : start + ROWS]
         batch = collate([sources[row] for row in rows], [targets[row] for row in rows])
         states = real_states(decoder_states(model, batch), batch.places)
-        chances = (states @ model.decoder.output.weight.T).float().log_softmax(-1)
+        chances = model.decoder.output(states).float().log_softmax(-1)
         written = batch.target_output.flatten().index_select(0, batch.places)
         each = (
             -(chances.exp() * chances).sum(-1)

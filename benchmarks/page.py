@@ -27,7 +27,6 @@ from jumok.serving.answers import answers
 from jumok.serving.local import LocalServer
 from jumok.tracing.catalog import load_family
 from jumok.tracing.comparison import Comparison
-from jumok.tracing.translation import load_searcher
 
 LAYERS = HEADS = 12
 REPEATS = 5
@@ -123,13 +122,13 @@ def live(browser: Browser, model: str, text: str) -> None:
     """Types other last words into the live page, and prints what each took until it was seen."""
     torch.set_num_threads(1)
     family = load_family(model)
-    traced = partial(family.trace, options=family.options, searcher=load_searcher(family.opened))
+    traced = partial(family.trace, options=family.options)
     first = traced(text)
     server = LocalServer(lambda token: page(first, token), answers(Comparison(traced)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     tab = browser.new_page()
     tab.goto(server.link)
-    tab.wait_for_selector("#panel .bands path")
+    tab.wait_for_selector("#panel .bands path", state="attached")
     words = [f"{text} {each}" for each in ("rain", "snow", "sand", "grass", "water") * REPEATS]
     begun = process_time()
     waited = sorted(tab.evaluate(TYPED, typed) for typed in words)

@@ -25,7 +25,8 @@ def main(model: str, target: str = "de", beam: str = "5") -> None:
     output = work / f"test_2016_flickr.{target}"
     jumok = python_of(OURS).with_name("jumok")
     files: list[str | Path] = ["--source", source, "--reference", reference, "--output", output]
-    subprocess.run([jumok, "evaluate", model, *files, "--beam", beam], check=True)
+    alone = "--split", "length", "--no-keep"
+    subprocess.run([jumok, "evaluate", model, *files, *alone, "--beam", beam], check=True)
     print("\nThe papers' scale: lower-cased, Moses-tokenised")
     subprocess.run([python_of("moses"), WORKER, output, reference, target], check=True)
 

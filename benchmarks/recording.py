@@ -20,6 +20,7 @@ import torch
 import jumok
 from jumok.inspection.hooks.listening import listening
 from jumok.inspection.hooks.recording import Recorder, Shared
+from jumok.systems.translation.segments import MODEL_ALONE
 
 TURNS = 5
 
@@ -40,7 +41,7 @@ def seconds(model: Any, texts: list[str], beam: int) -> dict[str, float]:
         for name, watching in ways(model):
             start = process_time()
             with watching:
-                model.translate(texts, beam=beam, alignments=False, split="length", keep=False)
+                model.translate(texts, beam=beam, alignments=False, **MODEL_ALONE)
             best[name] = min(best.get(name, float("inf")), process_time() - start)
     return best
 

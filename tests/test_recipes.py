@@ -30,7 +30,7 @@ from jumok.config.captioner import (
     ScenesConfig,
 )
 from jumok.config.causal import CausalConfig
-from jumok.config.data import CleanConfig
+from jumok.config.data import CleanConfig, NoiseConfig
 from jumok.config.families import LanguageModelConfig
 from jumok.config.stack import WriterConfig
 from jumok.config.texts import (
@@ -100,6 +100,7 @@ def test_the_defaults_in_the_manual_are_the_real_ones():
         ("data.", TranslationConfig.model_fields["data"].annotation),
         ("data.train.", CorpusConfig),
         ("data.clean.", CleanConfig),
+        ("data.noise.", NoiseConfig),
         ("tokenizer.", TranslationConfig.model_fields["tokenizer"].annotation),
         ("model.", TransformerConfig),
         ("training.", TranslationConfig.model_fields["training"].annotation),

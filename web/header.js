@@ -12,8 +12,8 @@ const SENT = "sent:"; // the prefix of the name of an image that was uploaded
  * The head of the page. It is built once and its texts are updated in place: a field that is
  * rebuilt during typing would lose the Hangul syllable that is being composed.
  *
- * `onGiven` receives the input: `text`, or `picture`, which is a path or the server's name of an
- * uploaded file.
+ * `onGiven` receives the input: `text`, and perhaps which `segment` of it is shown; or `picture`, which
+ * is a path or the server's name of an uploaded file.
  */
 export function header(raw, state, onGiven) {
   const { live = false } = raw;
@@ -30,6 +30,7 @@ export function header(raw, state, onGiven) {
     examples: element("div", { class: "examples", role: "group", hidden: !live || !raw.examples?.length }),
     out: element("dt", {}),
     output: element("dd", {}),
+    segments: element("p", { class: "examples", role: "group", id: "segments", hidden: true }),
     fault: element("div", { class: "fault", role: "alert" }),
     cost: element("p", { class: "cost muted", hidden: true }),
     seen: element("img", { class: "seen", alt: "", hidden: true }),
@@ -55,7 +56,7 @@ export function header(raw, state, onGiven) {
   const node = element("header", {},
     element("h1", {}, parts.title, parts.model, parts.changes), parts.language,
     element("dl", {}, parts.in, element("dd", { class: pictures ? "given" : null }, input, ...(pictures ? file.nodes : []), parts.seen, parts.examples),
-      parts.out, parts.output), parts.cost, parts.way.node, parts.fault);
+      parts.out, parts.output), parts.segments, parts.cost, parts.way.node, parts.fault);
   const update = (trace, text) => {
     const spoken = texts;
     texts = text;
@@ -71,7 +72,9 @@ export function header(raw, state, onGiven) {
     parts.examples.setAttribute("aria-label", text.examples);
     parts.out.textContent = text.output;
     parts.output.textContent = visible(trace.output);
-    parts.out.hidden = parts.output.hidden = !trace.steps.length; // there is no output
+    parts.out.hidden = parts.output.hidden = !trace.steps.length && (trace.sites.length > 0 || !trace.output); // there is no output
+    parts.segments.hidden = !(trace.segments > 1);
+    if (!parts.segments.hidden) parts.segments.replaceChildren(...segmentNodes(trace, text, live ? onGiven : null));
     parts.cost.hidden = trace.milliseconds === undefined;
     if (!parts.cost.hidden) parts.cost.textContent = text.inPage(trace.weights, trace.precision, trace.milliseconds);
     parts.way.update(text);
@@ -86,6 +89,14 @@ export function header(raw, state, onGiven) {
     input.value = path && !path.startsWith(SENT) ? path : trace.text;
   };
   return { node, update, fault };
+}
+
+/** Which segment of the text the views show, and buttons for the others where they can be asked for. */
+function segmentNodes({ text, segment, segments }, words, onGiven) {
+  const buttons = onGiven ? Array.from({ length: segments }, (_, i) => element("button", {
+    type: "button", "aria-pressed": String(i === segment), onclick: () => onGiven({ text, segment: i }),
+  }, String(i + 1))) : [];
+  return [element("span", { class: "muted" }, words.segments(segment + 1, segments)), ...buttons];
 }
 
 /** The error in the page's language, where it has a text for it; otherwise the parts that the server sent. */

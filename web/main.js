@@ -52,7 +52,7 @@ function knownOf({ findings, other, before }) {
 
 /** The initial state: the model's alignment setting, or the sharpest head of its first trace. */
 function defaultsOf(raw, trace, live) {
-  if (!trace.sites.length) return { lang: ownLanguage(), text: raw.text };
+  if (!trace.sites.length) return { lang: languageOf(raw), text: raw.text };
   const { setting, own_rows: ownRows, gold } = trace.findings;
   const at = setting?.at_input ?? ownRows ? "reads" : "writes";
   // If either side has a single word, tokens show more: the letters, if it is spelt.
@@ -67,12 +67,12 @@ function defaultsOf(raw, trace, live) {
     text: raw.text,
     gold: goldText(gold),
     against: raw.other && raw.other.text !== raw.text ? raw.other.text : "",
-    lang: ownLanguage(),
+    lang: languageOf(raw),
   };
 }
 
-function ownLanguage() {
-  return navigator.language.startsWith("ko") ? "ko" : "en";
+function languageOf(raw) {
+  return raw.lang ?? (navigator.language.startsWith("ko") ? "ko" : "en");
 }
 
 /**
@@ -94,7 +94,7 @@ export function start(raw, root, { answer = raw.token && serverAt(raw.token), wh
   });
   /** Shows the moment of an address; `open` reads it into the state. */
   const follow = (open) => {
-    const asked = ["text", "picture", ...Object.keys(UNCHANGED)];
+    const asked = ["text", "segment", "picture", ...Object.keys(UNCHANGED)];
     const before = asked.map((name) => state.get(name)).join("\n");
     open();
     render();
@@ -113,7 +113,7 @@ export function start(raw, root, { answer = raw.token && serverAt(raw.token), wh
   let shown = ""; // the current image; "" is the one that the page opened with
   const ask = answer && asker(answer, (found, { text, picture, prefix, begun }) => {
     const { findings, baseline, unforced } = trace;
-    const same = pictures ? picture === shown : text === trace.text;
+    const same = pictures ? picture === shown : text === trace.text && found.segment === trace.segment;
     const whole = same ? baseline || trace : undefined;
     if (pictures) {
       shown = picture;
@@ -140,7 +140,8 @@ export function start(raw, root, { answer = raw.token && serverAt(raw.token), wh
     render();
   }, (fault) => top.fault(fault));
   const again = ask && ((text = trace.text, prefix = [], picture = shown, begun = []) => {
-    const same = pictures ? picture === shown : text === trace.text;
+    const segment = state.get("segment") === "" ? null : state.number("segment"); // null: the first with a word
+    const same = pictures ? picture === shown : text === trace.text && (segment ?? trace.segment) === trace.segment;
     const written = same ? (trace.baseline || trace).findings.written : null;
     const view = state.get("view");
     const wanted = {
@@ -148,11 +149,11 @@ export function start(raw, root, { answer = raw.token && serverAt(raw.token), wh
       walk: view === "walk" ? walkWanted(trace, state) : undefined, both: view === "compare", against: view === "layers" || view === "compare" ? state.get("against") : "",
     };
     trace.wishing = false;
-    ask({ text, picture, written, prefix, begun, ...changes(state), ...wanted });
+    ask({ text, segment, picture, written, prefix, begun, ...changes(state), ...wanted });
   });
   const top = header({ ...raw, live: Boolean(answer) }, state, (given) => {
     if (changed(state) || state.get("node")) state.set({ ...UNCHANGED, node: "" });
-    if (!pictures) state.keep({ text: given.text, gold: "" }); // links belong to the words of one sentence
+    if (!pictures) state.keep({ text: given.text, segment: given.segment ?? "", gold: "" }); // links belong to the words of one sentence
     remember(state.fragment);
     if (!pictures && !given.text.trim()) top.fault("faultEmpty"); // the user is about to type
     else again(given.text, [], given.picture);
@@ -196,7 +197,7 @@ export function start(raw, root, { answer = raw.token && serverAt(raw.token), wh
     root.dataset.guessing = tours.guessing(); // what would give the answer away
     rest.hidden = tours.guessing() !== "";
     if (!trace.sites.length) {
-      rest.replaceChildren(element("p", { class: "muted" }, pictures ? text.givePicture : text.faultEmpty));
+      rest.replaceChildren(element("p", { class: "muted" }, pictures ? text.givePicture : trace.output ? text.copied : text.faultEmpty));
       return;
     }
     // A model in the page can be asked about texts, but not changed.
@@ -233,7 +234,7 @@ export function start(raw, root, { answer = raw.token && serverAt(raw.token), wh
     partial = false;
     render();
   });
-  const gone = pictures ? state.get("picture") !== "" : state.get("text") !== raw.text;
+  const gone = pictures ? state.get("picture") !== "" : state.get("text") !== raw.text || state.get("segment") !== "";
   if (again && gone) again(state.get("text"), [], state.get("picture"));
   return {
     /** Draws another trace, perhaps of another model, with everything that was chosen. */

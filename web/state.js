@@ -27,6 +27,7 @@ const DEFAULTS = {
   card: "",
   curve: "uniform_share",
   text: "",
+  segment: "",
   picture: "",
   against: "",
   apart: "change",

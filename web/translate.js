@@ -11,7 +11,7 @@ const data = JSON.parse(document.getElementById("data").textContent);
 const page = document.getElementById("page");
 const state = {
   language: (navigator.language || "en").startsWith("ko") ? "ko" : "en",
-  model: data.models[0]?.id, text: "", answers: [], layer: null, matrix: null, key: "", said: "", timer: 0, asked: null,
+  model: data.models[0]?.id, text: "", terms: "", answers: [], layer: null, matrix: null, key: "", said: "", timer: 0, asked: null,
 };
 const words = () => BOX_WORDS[state.language];
 const model = () => data.models.find((each) => each.id === state.model);
@@ -45,6 +45,8 @@ function frame() {
   parts.others = element("div");
   parts.attention = element("details", {}, element("summary", {}, own.attention));
   parts.attention.addEventListener("toggle", () => parts.attention.open && attention());
+  parts.terms = element("textarea", { "aria-label": own.terms, spellcheck: "false", oninput: () => { state.terms = parts.terms.value; later(PAUSE); } });
+  parts.terms.value = state.terms;
   const copy = element("button", { onclick: async () => {
     await navigator.clipboard.writeText(plain());
     copy.textContent = own.copied;
@@ -66,7 +68,9 @@ function frame() {
       element("div", { class: "side" },
         element("h2", {}, element("span", {}, own.target), model().target), parts.written, parts.source, parts.notes,
         element("footer", {}, parts.sure, copy))),
-    parts.others, element("p", { class: "help" }, own.hint), parts.attention, programs());
+    parts.others, element("p", { class: "help" }, own.hint),
+    element("details", { open: state.terms !== "" }, element("summary", {}, own.terms), element("p", { class: "help" }, own.termsHelp), parts.terms),
+    parts.attention, programs());
   show();
 }
 
@@ -96,12 +100,19 @@ async function translate() {
   }
   const asked = (state.asked = new AbortController());
   say(words().working);
-  const found = await ask({ text: given, alternatives: 2, return: ["tokens", "alignment", "confidence", "alternatives"] }, asked.signal);
+  const found = await ask({ text: given, glossary: glossary(), alternatives: 2, return: ["tokens", "alignment", "confidence", "alternatives"] }, asked.signal);
   if (!found || asked !== state.asked) return;
   const answers = found.answers[Symbol.iterator]();
   state.answers = lines.map((line) => (line.trim() ? { ...answers.next().value, source: line } : null));
-  state.said = "";
+  const missing = found.answers.flatMap((each) => each.missing_terms ?? []);
+  state.said = missing.length ? words().missing(missing.join(", ")) : "";
   show();
+}
+
+/** The terms, one a line, "term = translation"; a line that is not finished is none. */
+function glossary() {
+  const pairs = state.terms.split("\n").map((line) => line.split("=").map((side) => side.trim()));
+  return Object.fromEntries(pairs.filter(([term, translation, more]) => term && translation && more === undefined));
 }
 
 async function ask(body, signal) {
@@ -188,7 +199,7 @@ async function attention() {
   const [answer] = state.answers;
   if (!answer || state.answers.length !== 1) return;
   const asked = state.layer === null ? {} : { layer: state.layer };
-  const found = await ask({ text: answer.source, return: ["tokens", "attention"], attention: asked });
+  const found = await ask({ text: answer.source, glossary: glossary(), return: ["tokens", "attention"], attention: asked });
   if (!found) return;
   const [one] = found.answers;
   const columns = [...one.source_tokens.map((each) => each.piece), "END"];

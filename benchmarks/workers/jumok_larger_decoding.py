@@ -14,7 +14,6 @@ import torch
 from answering import Decode, answer_requests
 from safetensors.torch import load_file
 
-from jumok.bundle.reading import Precision
 from jumok.config.causal import CausalConfig
 from jumok.config.recurrent import RecurrentConfig
 from jumok.config.transformer import TransformerConfig
@@ -25,6 +24,7 @@ from jumok.decoding.native import rules_of
 from jumok.engine.language import NativeCausal
 from jumok.engine.native import NativeModel
 from jumok.engine.packing import Weights
+from jumok.engine.quantising import Precision
 from jumok.engine.recurrent import NativeRecurrent
 from jumok.engine.transformer import NativeTransformer
 from jumok.models.causal import CausalLanguageModel

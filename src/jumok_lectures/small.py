@@ -22,6 +22,7 @@ from jumok.evaluation.text import score_text
 from jumok.models.catalog import DataSizes, build
 from jumok.models.encoder_decoder import Transformer
 from jumok.models.memory import SequenceToSequence
+from jumok.systems.translation.segments import MODEL_ALONE
 from jumok.systems.translation.translator import Translator
 from jumok.training.objectives import mean_loss, translation
 from jumok.training.precision import choose_precision, one_thread
@@ -126,9 +127,7 @@ class Trained:
             [model], self.tokenizer, max_tokens=64, target_language="ko", longest_target=100
         )
         with one_thread():
-            translations = translator.translate(
-                sources, beam=1, alignments=False, split="length", keep=False
-            )
+            translations = translator.translate(sources, beam=1, alignments=False, **MODEL_ALONE)
         return [each.text for each in translations]
 
     def bleu(self, sources: Sequence[str], references: Sequence[str]) -> float:

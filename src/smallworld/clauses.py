@@ -9,7 +9,7 @@ from smallworld.fragment import EMPTY, Fragment, join
 from smallworld.lexicon import ADJECTIVE, Adjective, Noun
 from smallworld.phrases import NounPhrase
 from smallworld.predicates import (
-    Manner,
+    Inflection,
     Predicate,
     adjective_predicate,
     verb_predicate,
@@ -198,8 +198,8 @@ def clause_of(
     habit = tense is PRESENT and not verb.stative
     event = writer.event(verb, subject, habit, tense.frame in LASTING)
     negation = draw_negation(writer, event, tense) if free else ""
-    manner = Manner(subject.person, ending, tense.past, negation, False, subject.honoured)
-    predicate = verb_predicate(event.verb, tense.frame, manner)
+    inflection = Inflection(subject.person, ending, tense.past, negation, False, subject.honoured)
+    predicate = verb_predicate(event.verb, tense.frame, inflection)
     time = draw_time(writer, event, tense)
     if habit and time is EMPTY and not event.lasting and writer.room > 0 and writer.chance(0.4):
         writer.used.append("frequency")
@@ -242,8 +242,8 @@ def quality(
     later = future and adjective in MOODS[:4] and writer.chance(0.1)
     negation = "not" if not degree and not later and writer.chance(0.12) else ""
     past = not later and not adjective.resultant and writer.chance(0.4)
-    manner = Manner(subject.person, ending, past, negation, False, subject.honoured)
-    predicate = adjective_predicate(adjective, degree, later, manner)
+    inflection = Inflection(subject.person, ending, past, negation, False, subject.honoured)
+    predicate = adjective_predicate(adjective, degree, later, inflection)
     return ordered(subject, predicate, (), ())
 
 

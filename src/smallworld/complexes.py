@@ -21,7 +21,7 @@ from smallworld.fragment import EMPTY, Fragment, fragment, join, unspoken
 from smallworld.korean import attach
 from smallworld.lexicon import ALL_NOUNS, Adjective, Noun
 from smallworld.phrases import NounPhrase
-from smallworld.predicates import STATEMENT, Manner, adjective_predicate, verb_predicate
+from smallworld.predicates import STATEMENT, Inflection, adjective_predicate, verb_predicate
 from smallworld.reasons import again, comma, is_new, its_worth, moody, own_mood
 from smallworld.verbs import INTRANSITIVE, MOTION, SAY, THINK, TRANSITIVE, VERB, Verb
 from smallworld.weather import by_weather
@@ -52,7 +52,7 @@ def _both_qualities(writer: PhraseWriter, ending: str, word: Fragment) -> Fragme
     past = not (one.resultant or other.resultant) and writer.chance(0.3)
     first, second = (
         adjective_predicate(
-            each, "", False, Manner(subject.person, said, past, "", False, subject.honoured)
+            each, "", False, Inflection(subject.person, said, past, honoured=subject.honoured)
         ).whole
         for each, said in ((one, ending), (other, STATEMENT[writer.register]))
     )
@@ -128,13 +128,10 @@ def _not_the_other(writer: PhraseWriter, ending: str, word: Fragment) -> Fragmen
     """ "Minsu bought a car, but Yuna did not": 민수는 자동차를 샀지만 유나는 사지 않았어요."""
     verb = writer.pick(DOABLE)
     subject = writer.person("topic", "adult" in verb.traits)
-    tense = PAST
-    first = comma(clause_of(writer, verb, tense._replace(times=()), subject, ending, free=False))
+    first = comma(clause_of(writer, verb, PAST._replace(times=()), subject, ending, free=False))
     other = writer.name("topic")
-    manner = Manner(other.person, STATEMENT[writer.register], tense.past, "not")
-    said = verb_predicate(verb, tense.frame, manner).whole.korean
-    does = "did" if tense.past else "will"
-    denied = fragment(f"{does} not", said)
+    inflection = Inflection(other.person, STATEMENT[writer.register], PAST.past, "not")
+    denied = fragment("did not", verb_predicate(verb, PAST.frame, inflection).whole.korean)
     return join((first, word, other.fragment, denied), (first, word, other.fragment, denied))
 
 
@@ -184,8 +181,8 @@ def occasion(writer: PhraseWriter) -> Fragment:
     """When somebody came, another was doing something: -(으)ㄹ 때."""
     comer = _no_pronoun(writer, "subject")
     move = writer.event(writer.pick(COMING), comer)
-    manner = Manner(comer.person, "-(으)ㄹ 때", True, "", False, comer.honoured)
-    came = verb_predicate(move.verb, "simple", manner)
+    inflection = Inflection(comer.person, "-(으)ㄹ 때", True, honoured=comer.honoured)
+    came = verb_predicate(move.verb, "simple", inflection)
     when = ordered(comer, came, move.english[:1], move.korean[-1:])
     verb = writer.pick(DOING)
     while not writer.allows(verb, "progressive"):
@@ -210,7 +207,7 @@ def sequence(writer: PhraseWriter) -> Fragment:
     aside = writer.event(other, subject, lasts=False)
     writer.room = room
     event = writer.event(verb, subject, lasts=False)
-    inner = Manner(subject.person, ending, True, "", False, subject.honoured)
+    inner = Inflection(subject.person, ending, True, honoured=subject.honoured)
     outer = inner._replace(ending=STATEMENT[writer.register])
     does = verb_predicate(event.verb, "simple", outer).whole
     when = verb_predicate(aside.verb, "simple", inner).whole
@@ -225,8 +222,10 @@ def saying(writer: PhraseWriter) -> Fragment:
     """Somebody says or thinks that: -다고."""
     verb, past = writer.pick(((SAY, True), (SAY, True), (THINK, False)))
     subject = _no_pronoun(writer, "topic")
-    manner = Manner(subject.person, STATEMENT[writer.register], past, "", False, subject.honoured)
-    predicate = verb_predicate(verb, "simple", manner)
+    inflection = Inflection(
+        subject.person, STATEMENT[writer.register], past, honoured=subject.honoured
+    )
+    predicate = verb_predicate(verb, "simple", inflection)
     that, ending = unspoken("that"), "-(느)ㄴ다고"
     if verb is THINK or writer.chance(0.4):
         said = quality(writer, ending, case="subject", future=False)
@@ -268,8 +267,8 @@ def purpose(writer: PhraseWriter) -> Fragment:
     move = writer.pick(GOERS)
     to = circumstances.GOING_TO[place]
     ending = STATEMENT[writer.register]
-    manner = Manner(subject.person, ending, tense.past, "", False, subject.honoured)
-    predicate = verb_predicate(move, "simple", manner)
+    inflection = Inflection(subject.person, ending, tense.past, honoured=subject.honoured)
+    predicate = verb_predicate(move, "simple", inflection)
     to_do = infinite(aim, f"to {verb.base}", attach(verb.stem, "-(으)러"))
     when = writer.pick(tense.times) if writer.affords(2) else EMPTY
     return ordered(subject, predicate, (to, to_do), (to_do, to), when)
@@ -312,9 +311,9 @@ def meanwhile(writer: PhraseWriter) -> Fragment:
     else:
         aside = writer.event(side, subject, habit, lasts=False)
     writer.room = room
-    manner = Manner(
-        subject.person, STATEMENT[writer.register], tense.past, "", False, subject.honoured
+    inflection = Inflection(
+        subject.person, STATEMENT[writer.register], tense.past, honoured=subject.honoured
     )
-    predicate = verb_predicate(event.verb, "simple", manner)
+    predicate = verb_predicate(event.verb, "simple", inflection)
     how = infinite(aside, f"while {side.english.gerund}", attach(side.stem, "-(으)면서"))
     return ordered(subject, predicate, (*event.english, how), (how, *event.korean))

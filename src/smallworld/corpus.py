@@ -60,7 +60,7 @@ def pairs(
     much of it is read. It may repeat itself, as short sentences do in any corpus; `distinct` drops
     repeats. Splits share no sentence, whatever the seeds and lengths: a hash of the English gives
     a sentence to "train", "validation", "test" or "longer"; what holds a combination of a verb
-    with an object or a frame that `writer.held_out` keeps back is "unseen combination" and is
+    with an object or a frame that `choices.held_out` keeps back is "unseen combination" and is
     written for no other split.
 
     Args:

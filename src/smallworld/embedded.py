@@ -9,7 +9,7 @@ from smallworld.lexicon import ADJECTIVE, ALL_NOUNS, NOUNS, Noun
 from smallworld.phrases import NounPhrase
 from smallworld.predicates import (
     STATEMENT,
-    Manner,
+    Inflection,
     Person,
     adjective_predicate,
     noun_predicate,
@@ -42,8 +42,8 @@ def _done_by_somebody(writer: PhraseWriter, noun: Noun, case: str) -> NounPhrase
     while doer.person is Person.THEY or doer.again == (doer.fragment.english,):
         doer = writer.person("subject")
     verb = writer.pick(DONE_TO[noun.english])
-    manner = Manner(doer.person, "-(으)ㄴ", True, "", False, doer.honoured)
-    predicate = verb_predicate(verb, "simple", manner).whole
+    inflection = Inflection(doer.person, "-(으)ㄴ", True, honoured=doer.honoured)
+    predicate = verb_predicate(verb, "simple", inflection).whole
     head = _head(noun, case)
     return NounPhrase(
         join((head, THAT, doer.fragment, predicate), (doer.fragment, predicate, THAT, head)),
@@ -71,8 +71,10 @@ def object_relative(writer: PhraseWriter) -> Fragment:
     lemma = writer.combine(choices)
     thing = _done_by_somebody(writer, ALL_NOUNS[lemma], "object").fragment
     subject = writer.person("topic")
-    manner = Manner(subject.person, STATEMENT[writer.register], True, "", False, subject.honoured)
-    predicate = verb_predicate(verb, "simple", manner)
+    inflection = Inflection(
+        subject.person, STATEMENT[writer.register], True, honoured=subject.honoured
+    )
+    predicate = verb_predicate(verb, "simple", inflection)
     return ordered(subject, predicate, (thing,), (thing,))
 
 
@@ -95,19 +97,19 @@ def subject_relative(writer: PhraseWriter) -> Fragment:
     noun = writer.pick(grown if working or "adult" in verb.traits else PEOPLE_SEEN)
     who = NounPhrase(EMPTY, Person.SHE, False, noun.again)
     event = writer.event(verb, who, lasts=False)
-    doing = verb_predicate(verb, "progressive", Manner(Person.SHE, "-는")).whole
+    doing = verb_predicate(verb, "progressive", Inflection(Person.SHE, "-는")).whole
     head = _head(noun, "topic")
     whole = join((head, WHO, doing, *event.english), (*event.korean, doing, WHO, head))
     subject = NounPhrase(whole, Person.SHE, False, noun.again)
-    manner = Manner(Person.SHE, STATEMENT[writer.register])
+    inflection = Inflection(Person.SHE, STATEMENT[writer.register])
     if working:
         work = writer.pick(NOUNS["job"])
         while not set(work.again) & set(noun.again):
             work = writer.pick(NOUNS["job"])
-        return ordered(subject, noun_predicate(work, False, manner), (), ())
+        return ordered(subject, noun_predicate(work, False, inflection), (), ())
     adjective = writer.pick(TRAITS)
     degree = degree_of(writer, adjective)
-    return ordered(subject, adjective_predicate(adjective, degree, False, manner), (), ())
+    return ordered(subject, adjective_predicate(adjective, degree, False, inflection), (), ())
 
 
 PASTIMES = tuple(
@@ -126,8 +128,10 @@ def liking(writer: PhraseWriter) -> Fragment:
     event = writer.event(verb, subject, habit=True, lasts=False)
     writer.room = room
     past = writer.chance(0.3)
-    manner = Manner(subject.person, STATEMENT[writer.register], past, "", False, subject.honoured)
-    predicate = verb_predicate(LIKE, "simple", manner)
+    inflection = Inflection(
+        subject.person, STATEMENT[writer.register], past, honoured=subject.honoured
+    )
+    predicate = verb_predicate(LIKE, "simple", inflection)
     korean = f"{attach(event.verb.stem, '-는')} 것을"
     doing = infinite(event, event.verb.english.gerund, korean)
     return ordered(subject, predicate, (doing,), (doing,))
@@ -140,8 +144,10 @@ def skill(writer: PhraseWriter) -> Fragment:
     room, writer.room = writer.room, 0
     event = writer.event(verb, subject, habit=True, lasts=False)
     writer.room = room
-    manner = Manner(subject.person, STATEMENT[writer.register], False, "", False, subject.honoured)
-    predicate = verb_predicate(KNOW, "simple", manner)
+    inflection = Inflection(
+        subject.person, STATEMENT[writer.register], False, honoured=subject.honoured
+    )
+    predicate = verb_predicate(KNOW, "simple", inflection)
     how = fragment("how", "줄")
     to_do = infinite(event, f"to {event.verb.english.base}", attach(event.verb.stem, "-(으)ㄹ"))
     return ordered(subject, predicate, (how, to_do), (to_do, how))

@@ -181,7 +181,7 @@ def _predicate(auxiliary: list[Word], rest: list[Word], korean: list[str]) -> Pr
     )
 
 
-class Manner(NamedTuple):
+class Inflection(NamedTuple):
     """What a clause asks of its predicate.
 
     negation: "" (none), "not" (-지 않다) or "n't" (안, 못).
@@ -199,54 +199,54 @@ class Manner(NamedTuple):
     honoured: bool = False
 
 
-def _last(stem: Stem, manner: Manner, honoured: bool) -> str:
+def _last(stem: Stem, inflection: Inflection, honoured: bool) -> str:
     if honoured and not stem.kind.startswith("honorific"):
         stem = STAYING if stem is HAVING else stem.honorific()
-    shows_past = manner.past and manner.ending not in TENSELESS
-    return finish(stem.past() if shows_past else stem, manner.ending)
+    shows_past = inflection.past and inflection.ending not in TENSELESS
+    return finish(stem.past() if shows_past else stem, inflection.ending)
 
 
 def _auxiliaries(
-    frame: Frame, manner: Manner, helping: tuple[int, ...], last: int, has_short: bool
+    frame: Frame, inflection: Inflection, helping: tuple[int, ...], last: int, has_short: bool
 ) -> list[Word]:
     """The English auxiliary and "not", each linked with its Korean."""
     linked = helping or (last,)
     if frame.auxiliary == "be":
-        word = be(manner.person, manner.past)
+        word = be(inflection.person, inflection.past)
     elif frame.auxiliary == "have":
-        word = "has" if manner.person is Person.SHE else "have"
+        word = "has" if inflection.person is Person.SHE else "have"
     elif frame.auxiliary:
-        word = "could" if frame.auxiliary == "can" and manner.past else frame.auxiliary
-    elif manner.negation or manner.question:
-        word = "did" if manner.past else "does" if manner.person is Person.SHE else "do"
+        word = "could" if frame.auxiliary == "can" and inflection.past else frame.auxiliary
+    elif inflection.negation or inflection.question:
+        word = "did" if inflection.past else "does" if inflection.person is Person.SHE else "do"
     else:
         return []
-    if manner.negation == "n't":
+    if inflection.negation == "n't":
         contracted = {"will": "won't", "can": "can't"}.get(word, word + "n't")
         return [(contracted, (0, *helping) if has_short else linked)]
-    if manner.negation == "not":
+    if inflection.negation == "not":
         return [(word, linked), ("not", (last,))]
     return [(word, linked)]
 
 
 @cache
-def verb_predicate(verb: Verb, name: str, manner: Manner) -> Predicate:
+def verb_predicate(verb: Verb, name: str, inflection: Inflection) -> Predicate:
     """A verb in one of FRAMES, with its English particle: "listens to"."""
     frame = FRAMES[name]
     stem, between, following = verb.stem, frame.between, frame.stem
-    if manner.honoured and verb.honoured:
+    if inflection.honoured and verb.honoured:
         stem = verb.honoured
-    elif manner.honoured and name in HONOURED_WITHIN:
+    elif inflection.honoured and name in HONOURED_WITHIN:
         stem = stem.honorific()
-    if name == "want" and manner.person in (Person.SHE, Person.THEY):
+    if name == "want" and inflection.person in (Person.SHE, Person.THEY):
         between, following = ("싶어",), DOING  # of others one says that they act wanting
     korean = []
-    if manner.negation == "n't":
+    if inflection.negation == "n't":
         korean.append("못" if name == "can" else "안")
     main = len(korean)
-    if name == "can" and manner.negation == "n't":
+    if name == "can" and inflection.negation == "n't":
         following = None
-    negated_within = manner.negation == "not" and name == "will"
+    negated_within = inflection.negation == "not" and name == "will"
     if negated_within:
         korean.append(attach(stem, "-지"))
         stem = NOT_DOING
@@ -257,53 +257,57 @@ def verb_predicate(verb: Verb, name: str, manner: Manner) -> Predicate:
         helping = tuple(range(first, len(korean) + 1))
         stem = following
     denied = len(korean)
-    if manner.negation == "not" and not negated_within:
+    if inflection.negation == "not" and not negated_within:
         korean.append(attach(stem, "-지"))
         stem = NOT_SO if stem is WISHING else NOT_DOING
         denied = len(korean)
     elif negated_within:
         denied = main + 1
-    honoured = manner.honoured and name not in HONOURED_WITHIN
-    korean.append(_last(stem, manner, honoured))
-    auxiliary = _auxiliaries(frame, manner, helping, denied, main > 0)
+    honoured = inflection.honoured and name not in HONOURED_WITHIN
+    korean.append(_last(stem, inflection, honoured))
+    auxiliary = _auxiliaries(frame, inflection, helping, denied, main > 0)
     rest: list[Word] = []
     if name in ("must not", "could not"):
         rest.append(("not", (main + 1,)))
     if name == "going to":
         rest.append(("going", helping))
     if frame.helper:
-        form = frame.helper.base if auxiliary else finite(frame.helper, manner.person, manner.past)
+        form = (
+            frame.helper.base
+            if auxiliary
+            else finite(frame.helper, inflection.person, inflection.past)
+        )
         rest.append((form, helping))
     if frame.form in ("to", "going"):
         rest.append(("to", (main,)))
-    rest.append((_main_form(verb.english, frame, manner, bool(auxiliary)), (main,)))
+    rest.append((_main_form(verb.english, frame, inflection, bool(auxiliary)), (main,)))
     if verb.after:
         rest.append((verb.after, (main,)))
     return _predicate(auxiliary, rest, korean)
 
 
-def _main_form(forms: VerbForms, frame: Frame, manner: Manner, has_auxiliary: bool) -> str:
+def _main_form(forms: VerbForms, frame: Frame, inflection: Inflection, has_auxiliary: bool) -> str:
     if frame.form == "gerund":
         return forms.gerund
     if frame.form == "participle":
         return forms.participle
     if frame.form in ("to", "going") or has_auxiliary:
         return forms.base
-    return finite(forms, manner.person, manner.past)
+    return finite(forms, inflection.person, inflection.past)
 
 
 @cache
 def adjective_predicate(
-    adjective: Adjective, degree: str, future: bool, manner: Manner
+    adjective: Adjective, degree: str, future: bool, inflection: Inflection
 ) -> Predicate:
     """An adjective with be. degree: "" or an adverb ("very", 아주, as "very 아주"), or
     "comparative" (더) or "superlative" (가장)."""
     grades, stem = adjective.english, adjective.stem
     korean: list[str] = []
     rest: list[Word] = []
-    past = manner.past
-    if adjective.resultant and not manner.negation:
-        manner = manner._replace(past=True)
+    past = inflection.past
+    if adjective.resultant and not inflection.negation:
+        inflection = inflection._replace(past=True)
     if degree in ("comparative", "superlative"):
         korean.append("더" if degree == "comparative" else "가장")
         graded = grades.comparative if degree == "comparative" else "the " + grades.superlative
@@ -317,30 +321,30 @@ def adjective_predicate(
     else:
         rest = [(grades.positive, (0,))]
     main = len(korean)
-    if manner.negation:
+    if inflection.negation:
         korean.append(attach(stem, "-지"))
         stem = NOT_SO
     last = len(korean)
     if future:
-        korean.append(attach(stem.honorific() if manner.honoured else stem, "-(으)ㄹ"))
-        korean.append(finish(FUTURE, manner.ending))
+        korean.append(attach(stem.honorific() if inflection.honoured else stem, "-(으)ㄹ"))
+        korean.append(finish(FUTURE, inflection.ending))
         return _predicate([("will", (last + 1,))], [("be", (main,)), *rest], korean)
-    korean.append(_last(stem, manner, manner.honoured))
-    auxiliary: list[Word] = [(be(manner.person, past), (last,))]
-    if manner.negation:
+    korean.append(_last(stem, inflection, inflection.honoured))
+    auxiliary: list[Word] = [(be(inflection.person, past), (last,))]
+    if inflection.negation:
         auxiliary.append(("not", (last,)))
     return _predicate(auxiliary, rest, korean)
 
 
 @cache
-def noun_predicate(noun: Noun, plural: bool, manner: Manner) -> Predicate:
+def noun_predicate(noun: Noun, plural: bool, inflection: Inflection) -> Predicate:
     """A noun with be: "is a doctor" (의사예요), "is not a doctor" (의사가 아니에요)."""
-    korean = [with_particle(noun.korean, "subject")] if manner.negation else []
-    stem = NOT_BEING if manner.negation else copula(noun.korean)
-    korean.append(_last(stem, manner, manner.honoured))
+    korean = [with_particle(noun.korean, "subject")] if inflection.negation else []
+    stem = NOT_BEING if inflection.negation else copula(noun.korean)
+    korean.append(_last(stem, inflection, inflection.honoured))
     last = len(korean) - 1
-    auxiliary: list[Word] = [(be(manner.person, manner.past), (last,))]
-    if manner.negation:
+    auxiliary: list[Word] = [(be(inflection.person, inflection.past), (last,))]
+    if inflection.negation:
         auxiliary.append(("not", (last,)))
     words = [noun.plural] if plural else [article(noun.english), noun.english]
     return _predicate(auxiliary, [(word, (0,)) for word in words], korean)

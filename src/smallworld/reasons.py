@@ -18,7 +18,7 @@ from smallworld.lexicon import ADJECTIVE, ALL_NOUNS, Adjective
 from smallworld.phrases import NounPhrase
 from smallworld.predicates import (
     STATEMENT,
-    Manner,
+    Inflection,
     Predicate,
     adjective_predicate,
     verb_predicate,
@@ -184,8 +184,8 @@ def _does(
         negation = "not" if verb.splits or writer.chance(0.5) else "n't"
         writer.used.append("negation" if negation == "not" else "short negation")
     ending = STATEMENT[writer.register]
-    manner = Manner(subject.person, ending, tense.past, negation, False, subject.honoured)
-    return verb_predicate(verb, tense.frame, manner)
+    inflection = Inflection(subject.person, ending, tense.past, negation, False, subject.honoured)
+    return verb_predicate(verb, tense.frame, inflection)
 
 
 def _so_much(
@@ -193,8 +193,8 @@ def _so_much(
 ) -> Predicate:
     """The state that is the reason, with -아서."""
     degree = "too 너무" if leaves and writer.chance(0.6) else degree_of(writer, adjective)
-    manner = Manner(who.person, "-아서", past, "", False, who.honoured)
-    return adjective_predicate(adjective, degree, False, manner)
+    inflection = Inflection(who.person, "-아서", past, honoured=who.honoured)
+    return adjective_predicate(adjective, degree, False, inflection)
 
 
 def _plain_event(writer: PhraseWriter, mood: Mood, subject: NounPhrase) -> Event:
@@ -264,8 +264,8 @@ def moody(writer: PhraseWriter, ending: str, word: str, against: bool) -> Fragme
     mood, subject = _mood_of(writer)
     while (against and not mood.leaves) or "chance" in mood.verb.traits:
         mood, subject = _mood_of(writer)
-    manner = Manner(subject.person, ending, False, "", False, subject.honoured)
-    is_so = adjective_predicate(mood.adjective, "", False, manner).whole
+    inflection = Inflection(subject.person, ending, False, honoured=subject.honoured)
+    is_so = adjective_predicate(mood.adjective, "", False, inflection).whole
     event = _plain_event(writer, mood, subject)
     does = _does(writer, mood.verb, subject, mood.leaves and not against, FUTURE).whole
     pronoun, link, who = again(writer, subject), unspoken(word), subject.fragment

@@ -21,7 +21,7 @@ from smallworld.lexicon import ALL_NOUNS, NOUNS
 from smallworld.phrases import YOU, NounPhrase
 from smallworld.predicates import (
     QUESTION,
-    Manner,
+    Inflection,
     Person,
     Register,
     adjective_predicate,
@@ -61,8 +61,8 @@ def _question(
     writer: PhraseWriter, event: Event, tense: Tense, subject: NounPhrase, word: Fragment
 ) -> Fragment:
     ending = QUESTION[writer.register]
-    manner = Manner(subject.person, ending, tense.past, "", True, subject.honoured)
-    predicate = verb_predicate(event.verb, tense.frame, manner)
+    inflection = Inflection(subject.person, ending, tense.past, "", True, subject.honoured)
+    predicate = verb_predicate(event.verb, tense.frame, inflection)
     time = EMPTY if word is WHEN else draw_time(writer, event, tense)
     return asked(subject, predicate, event.english, event.korean, time, word)
 
@@ -94,15 +94,17 @@ def is_it(writer: PhraseWriter) -> Fragment:
         work = writer.pick(NOUNS["job"])
         while not set(subject.again) & set(work.again):
             work = writer.pick(NOUNS["job"])
-        manner = Manner(subject.person, ending, writer.chance(0.2), "", True, subject.honoured)
-        return asked(subject, noun_predicate(work, False, manner), (), ())
+        inflection = Inflection(
+            subject.person, ending, writer.chance(0.2), "", True, subject.honoured
+        )
+        return asked(subject, noun_predicate(work, False, inflection), (), ())
     noun = writer.pick(NOUNS[writer.pick(WHAT_KINDS)])
     adjective = writer.pick(PREDICATES_OF[noun.english])
     determiner = writer.pick(("the", "this", "that"))
     subject = phrases.common(noun, determiner, "topic", writer.humble)
     past = not adjective.resultant and writer.chance(0.3)
-    manner = Manner(subject.person, ending, past, "", True, False)
-    return asked(subject, adjective_predicate(adjective, "", False, manner), (), ())
+    inflection = Inflection(subject.person, ending, past, "", True, False)
+    return asked(subject, adjective_predicate(adjective, "", False, inflection), (), ())
 
 
 WHAT = fragment("what", "무엇을")
@@ -132,8 +134,8 @@ def what(writer: PhraseWriter) -> Fragment:
         place = writer.pick(PLACES_OF[verb])
     event = Event(verb, (place,), (place,))
     ending = QUESTION[writer.register]
-    manner = Manner(subject.person, ending, tense.past, "", True, subject.honoured)
-    predicate = verb_predicate(verb, tense.frame, manner)
+    inflection = Inflection(subject.person, ending, tense.past, "", True, subject.honoured)
+    predicate = verb_predicate(verb, tense.frame, inflection)
     time = draw_time(writer, event, tense)
     who = subject.fragment
     first, last = (who, EMPTY) if who.korean_words else (EMPTY, who)
@@ -150,8 +152,8 @@ def who(writer: PhraseWriter) -> Fragment:
     if verb.stative or "chance" in verb.traits or not writer.allows(verb, tense.frame):
         tense = PRESENT if verb.stative else PAST
     event = writer.event(verb, WHO)
-    manner = Manner(Person.SHE, QUESTION[writer.register], tense.past)
-    predicate = verb_predicate(event.verb, tense.frame, manner)
+    inflection = Inflection(Person.SHE, QUESTION[writer.register], tense.past)
+    predicate = verb_predicate(event.verb, tense.frame, inflection)
     time = draw_time(writer, event, tense)
     return ordered(WHO, predicate, event.english, event.korean, time)
 

@@ -34,7 +34,7 @@ from smallworld.predicates import (
     LACKING,
     STATEMENT,
     STAYING,
-    Manner,
+    Inflection,
     Person,
     Predicate,
     adjective_predicate,
@@ -84,8 +84,8 @@ def identity(writer: PhraseWriter) -> Fragment:
     noun = ALL_NOUNS[_work_of(writer, subject)]
     past, negation = writer.chance(0.3), "not" if writer.chance(0.25) else ""
     ending = STATEMENT[writer.register]
-    manner = Manner(subject.person, ending, past, negation, False, subject.honoured)
-    return ordered(subject, noun_predicate(noun, False, manner), (), ())
+    inflection = Inflection(subject.person, ending, past, negation, False, subject.honoured)
+    return ordered(subject, noun_predicate(noun, False, inflection), (), ())
 
 
 def _there(person: Person, past: bool, ending: str, honoured: bool = False) -> Predicate:
@@ -219,8 +219,8 @@ def comparison(writer: PhraseWriter) -> Fragment:
         subject = phrases.common(one, determiner, "topic", writer.humble)
         standard = phrases.common(other, determiner, "than", writer.humble).fragment
     past = not adjective.resultant and writer.chance(0.3)
-    manner = Manner(subject.person, STATEMENT[writer.register], past)
-    predicate = adjective_predicate(adjective, "comparative", False, manner)
+    inflection = Inflection(subject.person, STATEMENT[writer.register], past)
+    predicate = adjective_predicate(adjective, "comparative", False, inflection)
     return ordered(subject, predicate, (THAN, standard), (standard, THAN))
 
 
@@ -250,8 +250,8 @@ def superlative(writer: PhraseWriter) -> Fragment:
         subject = phrases.common(noun, determiner, "topic", writer.humble)
         place = writer.pick(circumstances.REGIONS)
     past = not adjective.resultant and writer.chance(0.2)
-    manner = Manner(subject.person, STATEMENT[writer.register], past)
-    predicate = adjective_predicate(adjective, "superlative", False, manner)
+    inflection = Inflection(subject.person, STATEMENT[writer.register], past)
+    predicate = adjective_predicate(adjective, "superlative", False, inflection)
     return ordered(subject, predicate, (place,), (place,))
 
 
@@ -300,8 +300,8 @@ def alternatives(writer: PhraseWriter) -> Fragment:
     both = together(first, second.fragment, word).fragment
     writer.used.append("noun and" if word == "and" else "noun or")
     ending = STATEMENT[writer.register]
-    manner = Manner(subject.person, ending, tense.past, "", False, subject.honoured)
-    predicate = verb_predicate(verb, tense.frame, manner)
+    inflection = Inflection(subject.person, ending, tense.past, honoured=subject.honoured)
+    predicate = verb_predicate(verb, tense.frame, inflection)
     return ordered(subject, predicate, (both,), (both,))
 
 
@@ -327,8 +327,10 @@ def becoming(writer: PhraseWriter) -> Fragment:
     noun = ALL_NOUNS[_work_of(writer, subject)]
     what = phrases.common(noun, "a", "subject", writer.humble).fragment
     frame, past = writer.pick((("simple", True), ("will", False), ("want", False)))
-    manner = Manner(subject.person, STATEMENT[writer.register], past, "", False, subject.honoured)
-    predicate = verb_predicate(BECOME, frame, manner)
+    inflection = Inflection(
+        subject.person, STATEMENT[writer.register], past, honoured=subject.honoured
+    )
+    predicate = verb_predicate(BECOME, frame, inflection)
     times = LONG_PAST if past else LONG_FUTURE
     time = writer.pick(times) if frame != "want" and writer.affords(2) else EMPTY
     return ordered(subject, predicate, (what,), (what,), time)
@@ -345,8 +347,10 @@ def journey(writer: PhraseWriter) -> Fragment:
         goal = writer.pick(lemmas)
     verb = MOTION[0] if far else writer.pick(WALKERS)
     way = (circumstances.COMING_FROM[start], circumstances.UP_TO[goal])
-    manner = Manner(subject.person, STATEMENT[writer.register], True, "", False, subject.honoured)
-    predicate = verb_predicate(verb, "simple", manner)
+    inflection = Inflection(
+        subject.person, STATEMENT[writer.register], True, honoured=subject.honoured
+    )
+    predicate = verb_predicate(verb, "simple", inflection)
     by = writer.pick(circumstances.BY_LAND) if far and writer.affords(2) else EMPTY
     time = writer.pick(PAST_TIMES) if writer.affords(2) else EMPTY
     return ordered(subject, predicate, (*way, by), (*way, by), time)

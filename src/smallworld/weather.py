@@ -7,7 +7,7 @@ from smallworld.clauses import FUTURE, PAST, ordered
 from smallworld.fragment import Fragment, fragment, join, unspoken
 from smallworld.korean import Stem
 from smallworld.lexicon import ALL_NOUNS
-from smallworld.predicates import STATEMENT, Manner, finish, verb_predicate
+from smallworld.predicates import STATEMENT, Inflection, finish, verb_predicate
 from smallworld.reasons import comma
 from smallworld.verbs import VERB, Verb
 from smallworld.writer import PhraseWriter
@@ -131,10 +131,10 @@ def by_weather(
     if leaves and not against:
         negation = "not" if verb.splits or writer.chance(0.5) else "n't"
     tense = PAST if past else FUTURE
-    manner = Manner(
+    inflection = Inflection(
         subject.person, STATEMENT[writer.register], past, negation, False, subject.honoured
     )
-    does = verb_predicate(verb, tense.frame, manner)
+    does = verb_predicate(verb, tense.frame, inflection)
     main = ordered(subject, does, what, what)
     state, link = _state(kind, ending, past), unspoken(word)
     if writer.chance(0.5):

@@ -18,11 +18,12 @@ def test_evaluations_are_those_of_the_header(monkeypatch):
     assert words == [
         "evaluate", "kept/multi30k-rnn-s2/model",
         "--source", "/data/multi30k/test_2016_flickr.en",
-        "--reference", "/data/multi30k/test_2016_flickr.de",
+        "--reference", "/data/multi30k/test_2016_flickr.de", "--split", "length", "--no-keep",
     ]  # fmt: skip
     (words,) = seeds.evaluations(RECIPES / "translit.toml", Path("kept/translit-s1"))
     assert " ".join(words) == (
         "evaluate kept/translit-s1/model --data kept/translit-s1/test.tsv --metrics spelling"
+        " --split length --no-keep"
     )
     assert len(seeds.evaluations(RECIPES / "enko.toml", Path("kept/enko-s1"))) == 2
 

@@ -17,7 +17,7 @@ from jumok.data.tokenizer import END
 from jumok.decoding import DecodingOptions
 from jumok.decoding.native import rules_of
 from jumok.engine.forced import WatchedAttention
-from jumok.engine.packing import Kind
+from jumok.engine.quantising import Precision
 from jumok.inspection.page.document import document
 from jumok.inspection.page.source import source_folder
 from jumok.systems.translation.web import WebTranslator
@@ -44,6 +44,10 @@ Translator.load(facts, blobs).then((translator) => {{
       return {{ ...found, sites: found.sites.map(plain) }};
     }},
     answered: (question) => translator.answer(question),
+    cores: (texts) => texts.map((text) => {{
+      const span = translator.core(text);
+      return span && text.slice(...span);
+    }}),
     encoded: (texts) => texts.map((text) => tokenizer.encode(text)),
     decoded: (lists) => lists.map((ids) => [tokenizer.decode(ids), tokenizer.words(ids)]),
   }});
@@ -92,7 +96,7 @@ def engine_answers(translator: WebTranslator, texts: list[str]) -> dict[str, np.
 
 if __name__ == "__main__":
     folder, precision, given, to, page = sys.argv[1:]
-    kind: Kind = precision  # type: ignore[assignment]
+    kind: Precision = precision  # type: ignore[assignment]
     model = WebTranslator(read_bundle(Path(folder)), kind, SHORT)
     np.savez(to, **engine_answers(model, json.loads(Path(given).read_text("utf-8"))))
     bare_page(model, Path(page))

@@ -263,7 +263,7 @@ def theatre_keys(hand: Hand) -> None:
     if search is None or not search.nodes:
         hand.page.locator("#panel").focus()
         said = hand.page.locator("#panel").inner_text()
-        assert "not found by search" in said or "주어진 출력" in said
+        assert "did not find this output" in said or "찾은 출력이 아니어서" in said
         return
     chosen.focus()
     at = chosen.get_attribute("id")

@@ -59,6 +59,19 @@ def test_one_sentence_shows_its_attention_by_layer(browser, server):
     assert not person.faults
 
 
+def test_terms_are_used_or_said_to_be_missing(browser, server):
+    person = reader(browser, server)
+    page = person.page
+    page.set_default_timeout(60_000)
+    page.get_by_text("Terms", exact=True).click()
+    page.get_by_label("Terms", exact=True).fill("cat = 강아지\ndog =")
+    page.get_by_label("Text", exact=True).fill("cat\nthe cat sat")
+    page.wait_for_selector(".written span")
+    assert page.locator(".written p").first.inner_text().strip() == "강아지"
+    assert "No word is surely the translation of: cat." in page.locator(".fault").inner_text()
+    assert not person.faults
+
+
 def test_a_text_is_shown_as_text_and_nothing_else_is_loaded(browser, server):
     person = reader(browser, server)
     person.page.set_default_timeout(60_000)

@@ -17,10 +17,11 @@ from playwright.sync_api import expect
 
 from jumok.bundle.reading import TOKENIZER, read_bundle
 from jumok.data.pieces import read_pieces
-from jumok.data.tokenizer import Tokenizer
+from jumok.data.tokenizer import Tokenizer, normalize
 from jumok.engine.structures import library
 from jumok.engine.wasm import SIMD_FLAG, build_module, engine_wasm, missing_compiler
 from jumok.kernels.libraries.levels import machine
+from jumok.systems.translation.edges import core
 from jumok.systems.translation.web import WebTranslator
 from smallworld.corpus import pairs
 from tests.browser.bare import SHORT, bare_page
@@ -28,6 +29,7 @@ from tests.browser.comparing import aligned, names, tables
 from tests.browser.conftest import open_controls
 from tests.conftest import TINY_TEXT
 from tests.systems.test_ordinary_module import transformer
+from tests.tracing.test_same_answer import LINES
 
 pytestmark = [
     pytest.mark.skipif(library() is None, reason="needs a C compiler"),
@@ -81,6 +83,19 @@ def on_plain_processor(
     return dict(np.load(to)), page
 
 
+def test_the_page_reads_and_copies_what_python_does(asked, exported):
+    """Three hundred lines: bullets, numbers, quotes, emoji, placeholders, addresses, Hangul."""
+    page = asked(exported)
+    texts = [normalize(line) for line in LINES]
+    spans = [core(text) for text in texts]
+    expected = [span and text[slice(*span)] for text, span in zip(texts, spans, strict=True)]
+    assert page("cores", texts) == expected
+    bare, edged, copied = (page("looked", text) for text in ("A cat.", "1. “A cat.” ²", " 20 % "))
+    assert edged["output"] == f"1. “{bare['output']}” ²"
+    assert edged["findings"]["written"] == bare["findings"]["written"]
+    assert (copied["output"], copied["sites"]) == ("20 %", [])
+
+
 @pytest.mark.parametrize(
     ("kind", "changes"),
     [
@@ -106,7 +121,7 @@ def test_the_page_computes_the_bits_of_the_engine(asked, tmp_path, kind, changes
         found = look("looked", text)
         tokens = expected[f"{number}/tokens"].tolist()
         assert found["findings"]["written"] == tokens, text
-        assert found["output"] == tokenizer.decode(tokens)
+        assert found["output"] == tokenizer.decode(tokens).strip()
         steps = [step["log_probability"] for step in found["steps"]]
         known = expected[f"{number}/log_probabilities"]  # without END's, where a text was cut
         np.testing.assert_allclose(steps[: len(known)], known, atol=1e-5)

@@ -18,7 +18,7 @@ from jumok.bundle.weights import load_model
 from jumok.bundle.writing import write_bundle
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import BundleError
-from tests.bundle.conftest import change
+from tests.bundle.conftest import change, sign
 
 Weights = dict[str, torch.Tensor]
 
@@ -242,6 +242,7 @@ def test_tensor_too_few_or_too_many_is_named(copy: Path) -> None:
     with pytest.raises(BundleError, match="trained with other code: it has weights"):
         load_model(read_bundle(copy))
     save_file({k: v for k, v in weights.items() if k != "encoder.first_norm.bias"}, file)
+    sign(copy)
     with pytest.raises(BundleError, match=r"no tensor for encoder\.first_norm\.bias"):
         load_model(read_bundle(copy))
 
@@ -256,5 +257,6 @@ def test_weights_of_any_type_are_read_as_float32(copy: Path, dtype: torch.dtype)
     weights = load_file(copy / "model.safetensors")
     weights["encoder.first_norm.bias"] = torch.ones(24).to(dtype)
     save_file(weights, copy / "model.safetensors")
+    sign(copy)
     array = read_arrays(read_bundle(copy))["encoder.first_norm.bias"]
     assert (array.dtype, array.tolist()) == (np.float32, [1.0] * 24)

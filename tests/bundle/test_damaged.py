@@ -98,6 +98,19 @@ def test_json_that_is_none(copy: Path, name: str, content: bytes) -> None:
         read_bundle(copy)
 
 
+@pytest.mark.parametrize("engine", ["native", "torch"])
+def test_every_changed_bit_of_the_weights_is_named(copy: Path, engine: Any) -> None:
+    file = copy / "model.safetensors"
+    content = file.read_bytes()
+    for place in range(0, len(content), 1000):
+        bit = 1 << place // 1000 % 8
+        file.write_bytes(content[:place] + bytes([content[place] ^ bit]) + content[place + 1 :])
+        with pytest.raises(BundleError, match=r"model\.safetensors: ") as caught:
+            jumok.load(copy, device="cpu", engine=engine).translate(["a cat"])
+        header = 8 + int.from_bytes(content[:8], "little")
+        assert place < header or "are not those that this bundle was written" in str(caught.value)
+
+
 def rewrite_header(file: Path, change_entry: Any) -> None:
     content = file.read_bytes()
     length = int.from_bytes(content[:8], "little")

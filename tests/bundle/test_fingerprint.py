@@ -15,6 +15,7 @@ from jumok.bundle.fingerprint import fingerprint_in, fingerprint_of, weights_dig
 from jumok.bundle.reading import CONFIG, WEIGHTS, read_bundle
 from jumok.bundle.weights import load_model
 from jumok.errors import BundleError
+from tests.bundle.conftest import sign
 
 
 def test_fingerprint_by_hand(tiny_bundle):
@@ -58,6 +59,7 @@ def test_one_number_makes_another_model(tiny_bundle, tmp_path, part):
         tensors = load_file(other / WEIGHTS)
         next(iter(tensors.values())).view(-1)[0] += 1e-3
         save_file(tensors, other / WEIGHTS)
+        sign(other)
     else:
         config = json.loads((other / CONFIG).read_text())
         config["model"]["heads"] = 2

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import sacrebleu
 
 from jumok.bundle.card import BundleConfig
 from jumok.cli.verbs.info import alignment_words
@@ -308,3 +309,50 @@ def test_lines_of_windows_are_those_of_others(tiny_bundle: Path) -> None:
         for given in (b"the cat\nI am\n", b"\xef\xbb\xbfthe cat\r\nI am\r\n")
     ]
     assert outputs[0] == outputs[1]
+
+
+SEVERAL = (
+    "the cat sat. a dog saw the cat.",
+    "1. the cat sat",
+    "the <b>cat</b> saw a dog",
+    "12",
+    "",
+    "the cat saw 25 dogs",
+    "(a dog sat)",
+)
+
+
+@pytest.mark.parametrize("how", [[], ["--split", "length", "--no-keep"]], ids=["usual", "alone"])
+def test_one_truth_of_scores(tiny_bundle: Path, tmp_path: Path, how: list[str]) -> None:
+    """evaluate scores what translate writes, and score its probabilities."""
+    source, reference, written = (tmp_path / name for name in ("s.en", "r.ko", "t.ko"))
+    source.write_text("".join(f"{line}\n" for line in SEVERAL), "utf-8")
+    reference.write_text("고양이가 앉았다.\n" * len(SEVERAL), "utf-8")
+    how = [*how, "--threads", "1"]
+    limits = ["--maximum-length", "12", *how]
+    call("translate", tiny_bundle, source, "-o", written, "--engine", "torch", *limits)
+    texts = written.read_text("utf-8").splitlines()
+    evaluated = ["evaluate", tiny_bundle, "-s", source, "-r", reference, *limits]
+    facts = json.loads(call(*evaluated, "--tokenize", "char", "--json").stdout)
+    gold = [reference.read_text("utf-8").splitlines()]
+    expected = {
+        "BLEU": sacrebleu.corpus_bleu(texts, gold, tokenize="char").score,
+        "chrF2": sacrebleu.corpus_chrf(texts, gold).score,
+    }
+    scores = {each["name"]: each for each in facts["scores"]}
+    assert {name: scores[name]["value"] for name in expected} == expected
+    setting = "split:length|keep:no" if "--no-keep" in how else "split:auto|keep:yes"
+    assert all(each["signature"].endswith(f"|{setting}") for each in facts["scores"])
+    assert facts["details"][-1].startswith("6 of 7 lines are cut by jumok translate, or copied")
+
+    translations = call("translate", tiny_bundle, source, "--json", "--engine", "torch", *limits)
+    known = [json.loads(line) for line in translations.stdout.splitlines()]
+    done = call("score", tiny_bundle, "-s", source, "-t", written, "--json", *how)
+    scored = [json.loads(line) for line in done.stdout.splitlines()]
+    same = 0
+    for one, other in zip(known, scored, strict=True):
+        ended = len(one["token_log_probabilities"]) == len(other["token_log_probabilities"])
+        if list(one["tokens"]) == other["tokens"] and ended:
+            assert other["log_probability"] == pytest.approx(one["log_probability"], abs=1e-4)
+            same += 1
+    assert same >= 3

@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import shutil
 import tomllib
 from pathlib import Path
 
@@ -9,12 +10,14 @@ import pytest
 import torch
 from typer.testing import CliRunner, Result
 
+import jumok
 from jumok.cli import diagnosis
 from jumok.cli.main import app
 from jumok.kernels.libraries import building
 from jumok.kernels.libraries.building import features
 from jumok.kernels.libraries.compiler import compilers
 from jumok.kernels.libraries.levels import machine, permitted
+from tests.bundle.conftest import change
 
 ROOT = Path(__file__).parents[2]
 
@@ -134,3 +137,18 @@ def test_every_extra_is_known() -> None:
     listed = diagnosis.required()
     assert {"torch", "numpy", "typer"} <= set(listed[""])
     assert {"lxml", "markdown-it-py", "translate-toolkit"} < set(listed["documents"])
+
+
+def test_a_bundle_is_whole_damaged_or_without_a_digest(tiny_bundle: Path, tmp_path: Path) -> None:
+    whole, damaged, old = (shutil.copytree(tiny_bundle, tmp_path / name) for name in "abc")
+    weights = damaged / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-1] + b"\x77")
+    change(old / "config.json", weights_sha256=None)
+    assert jumok.load(old).task == "translation"
+    done = doctor(*map(str, (whole, damaged, old)), "--json")
+    assert done.exit_code == 1
+    models = [each for each in json.loads(done.stdout)["checks"] if each["name"] == "model"]
+    assert [each["state"] for each in models] == ["ok", "broken", "note"]
+    assert f"{whole}: as written, SHA-256 " in models[0]["found"]
+    assert f"{weights}: the weights are not those" in models[1]["found"]
+    assert "does not name the SHA-256" in models[2]["found"]

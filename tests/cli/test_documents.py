@@ -1,5 +1,6 @@
 """`jumok translate` of documents, as a person gives them."""
 
+import gzip
 import io
 from pathlib import Path
 
@@ -123,3 +124,11 @@ def test_python_translates_files(tmp_path: Path, tiny_bundle: Path) -> None:
     model.translate_file(file, str(output))
     best = model.translate(["the cat"])[0].text
     assert docx.Document(io.BytesIO(output.read_bytes())).paragraphs[0].text == best
+
+
+def test_a_compressed_bomb_is_not_read(tmp_path: Path, tiny_bundle: Path) -> None:
+    file = tmp_path / "a.html.gz"
+    file.write_bytes(gzip.compress(b"<html>" + b" " * (80 << 20)))
+    error = fault("translate", tiny_bundle, file, *FAST)
+    assert isinstance(error, DataError)
+    assert "unpacks to too many bytes" in str(error)

@@ -11,6 +11,7 @@ from safetensors.torch import load_file, save_file
 from jumok.config.recurrent import RecurrentConfig
 from jumok.engine.structures import library
 from jumok.errors import BundleError, ConfigError, JumokError
+from tests.bundle.conftest import sign
 from tests.cli.calls import call, fault, imported
 from tests.systems.test_ordinary_module import transformer, write_translator
 
@@ -119,14 +120,15 @@ def test_documents_are_those_of_torch(bundle, lines):
     assert translated(bundle, page, "--engine", "native") == (expected, "")
 
 
-def test_terms_of_a_glossary_are_forced_as_on_torch(bundle, lines, tmp_path):
+def test_terms_of_a_glossary_are_used_as_on_torch(bundle, lines, tmp_path):
     terms = tmp_path / "terms.tsv"
-    terms.write_text("saw\t보았다\n", "utf-8")
+    terms.write_text("saw\t보았다\ndog\t개\n", "utf-8")
     options = "--glossary", str(terms), "--beam", "2", "--no-keep"
     expected, _ = translated(bundle, lines, *options, "--engine", "torch")
     found, told = translated(bundle, lines, *options, "--engine", "native")
     assert found == expected
-    assert [line for line in found if "보았다" in line] == [found[0], found[2]]
+    assert found[-1] == "개"
+    assert "line 1: the glossary's term saw was not used" in told
     assert "left to torch" not in told
 
 
@@ -136,6 +138,7 @@ def test_a_damaged_bundle_is_refused(bundle, lines, tmp_path):
     tensors = load_file(broken / "model.safetensors")
     tensors.pop("encoder.blocks.0.self_attention.query.weight")
     save_file(tensors, broken / "model.safetensors")
+    sign(broken)
     with pytest.raises(BundleError, match=r"no tensor for encoder\.blocks\.0"):
         translated(broken, lines, "--engine", "native")
 

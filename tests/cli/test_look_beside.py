@@ -10,6 +10,7 @@ from safetensors.numpy import load_file, save_file
 import jumok
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import BundleError, ConfigError
+from tests.bundle.conftest import sign
 from tests.cli.calls import call
 from tests.conftest import TINY_TEXT
 from tests.inspection.pages import page_data
@@ -87,6 +88,7 @@ def test_tensors_of_other_shapes_are_named(tiny_bundle, tmp_path):
     shape = weights[name].shape
     weights[name] = np.zeros((*shape, 2), weights[name].dtype)
     save_file(weights, other / "model.safetensors")
+    sign(other)
     with pytest.raises(BundleError) as caught:
         look(tiny_bundle, "the cat", "--before", other, "--save", tmp_path / "page.html")
     said = str(caught.value)

@@ -15,6 +15,7 @@ from jumok.bundle.reading import read_bundle
 from jumok.cli.main import app
 from jumok.engine.structures import library
 from jumok.errors import BundleError, ConfigError
+from tests.bundle.conftest import sign
 from tests.cli.calls import call, fault
 from tests.systems.lm import write_lm
 from tests.systems.test_ordinary_module import recurrent, transformer
@@ -50,6 +51,7 @@ def fragile(tmp_path: Path) -> Path:
         if tensor.dim() == 2 and "feedforward" in name:
             tensor[:, 0] *= 3000
     save_file(tensors, folder / "model.safetensors")
+    sign(folder)
     return folder
 
 

@@ -163,6 +163,16 @@ def test_a_run_from_scratch_is_not_resumed_from_a_model(made):
     assert "start.model was None and is now" in text
 
 
+def test_another_learning_rate_needs_another_run_that_begins_with_the_model(made):
+    command, rate = ("train", "runs/old/recipe.toml"), ("--set", "training.learning_rate=0.002")
+    text = refused(*command, *rate, "--resume")
+    assert "training.learning_rate was" in text
+    advice = "start another run: --name OTHER, from the weights of this one: "
+    assert f"{advice}--from runs/old/model --name OTHER" in text
+    result = call(*command, *rate, "--from", "runs/old/model", "--name", "other", *FAST)
+    assert result.exit_code == 0, result.output
+
+
 def test_a_missing_model_is_named(made):
     text = refused("train", "--from", "runs/nothing/model", *PAIRS)
     assert text.startswith("runs/nothing/model: there is no such bundle.")

@@ -112,3 +112,10 @@ def test_documents_and_evaluations_count_what_is_odd(tiny_bundle: Path, odd: Pat
 def test_contradicting_options_are_refused(tiny_bundle: Path, text: Path) -> None:
     error = fault("translate", tiny_bundle, text, "--no-keep", "--keep", "a")
     assert "--keep and --no-keep contradict each other" in str(error)
+
+
+def test_a_word_that_is_longer_than_any_is_copied_and_told(tiny_bundle: Path) -> None:
+    given = f"the cat\n{'a' * 48_000}\n"
+    result = call("translate", tiny_bundle, "--beam", "1", "--threads", "1", given=given)
+    assert result.stdout.splitlines()[1] == "a" * 48_000
+    assert "words longer than 1,000 characters, which were copied: 1" in result.stderr

@@ -149,16 +149,27 @@ HALF = "the \udcff cat"
 def test_a_glossary_may_be_a_pipe_and_a_plugin_may_not(tiny_bundle: Path, tmp_path: Path) -> None:
     pipe, text = tmp_path / "pipe", tmp_path / "text"
     os.mkfifo(pipe)
-    text.write_text("the cat\n")
+    text.write_text("cat\n")
     writer = threading.Thread(target=lambda: pipe.write_text("cat\tk\n"))
     writer.start()
     out, limit = tmp_path / "out", ("--maximum-length", "3")
     done = call("translate", tiny_bundle, text, "--glossary", pipe, *limit, "--output", out)
     writer.join()
     assert done.exit_code == 0, done.output
-    assert "k" in out.read_text("utf-8")
+    assert out.read_text("utf-8") == "k\n"
     assert f"{pipe} is a pipe: jumok waits for its other end." in done.stderr
     assert "the plugin is a pipe" in said("--plugin", pipe, "translate", tiny_bundle, text)
+
+
+def test_terms_that_a_document_lacks_are_named(tiny_bundle: Path, tmp_path: Path) -> None:
+    page, terms = tmp_path / "page.md", tmp_path / "terms.tsv"
+    page.write_text("# cat\n\nthe cat sat\n")
+    terms.write_text("cat\tk\n")
+    done = call("translate", tiny_bundle, page, "--glossary", terms, "--maximum-length", "5")
+    assert done.exit_code == 0, done.output
+    assert done.stdout.startswith("# k\n")
+    assert "text 2 (the cat sat): the glossary's term cat was not used" in done.stderr
+    assert "text 1" not in done.stderr
 
 
 def test_half_a_character_is_no_text(tiny_bundle: Path) -> None:

@@ -7,11 +7,12 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from jumok.config.data import NoiseConfig
 from jumok.data.captions.batches import CaptionBatch
 from jumok.data.pairs.batches import (
     Batch,
-    Resampling,
     UpdateStream,
+    Variation,
     collate,
     gather_batch,
     on_device,
@@ -45,9 +46,9 @@ def store(tokenizer: Tokenizer, tmp_path: Path) -> PairStore:
     return make_store(tokenizer, tmp_path)
 
 
-def make_stream(store: PairStore, resampling: Resampling | None = None) -> UpdateStream:
+def make_stream(store: PairStore, variation: Variation | None = None) -> UpdateStream:
     lengths = [store.lengths]
-    return UpdateStream([store], PairSampler(lengths, None, 300, 100, 1), resampling)
+    return UpdateStream([store], PairSampler(lengths, None, 300, 100, 1), variation)
 
 
 def test_collate_frames_and_fills_the_pairs() -> None:
@@ -100,7 +101,7 @@ def test_a_stream_goes_on_from_its_cursor(store: PairStore) -> None:
 def test_a_resampled_stream_goes_on_from_its_cursor_with_the_same_pieces(
     store: PairStore, tokenizer: Tokenizer
 ) -> None:
-    resampling = Resampling(tokenizer, tokenizer, alpha=0.3, seed=5)
+    resampling = Variation(tokenizer, alpha=0.3, noise=None, most=128, seed=5)
     straight = make_stream(store, resampling)
     plain = make_stream(store)
     longer = 0
@@ -203,12 +204,38 @@ def test_a_batch_of_any_kind_goes_to_the_device_of_the_model(batch):
             assert after == before
 
 
-@pytest.mark.parametrize("alpha", [0.0, 0.3])
-def test_each_batch_of_pairs_is_collated_alone(
-    store: PairStore, tokenizer: Tokenizer, alpha: float
+def test_noise_changes_sources_alone_and_goes_on_from_the_cursor(
+    store: PairStore, tokenizer: Tokenizer
 ) -> None:
-    resampling = Resampling(tokenizer, tokenizer, alpha, seed=5) if alpha else None
-    assert_each_can_be_collated_alone(*(make_stream(store, resampling) for _ in range(2)))
-    if resampling is None:
+    noise = NoiseConfig(case=0.4, typos=0.3)
+    most = int(store.lengths.longest)
+    variation = Variation(tokenizer, alpha=0.0, noise=noise, most=most, seed=5)
+    noisy, plain = make_stream(store, variation), make_stream(store)
+    same, other = 0, set()
+    for _ in range(7):
+        for batch, whole in zip(next(noisy), next(plain), strict=True):
+            assert torch.equal(batch.target_output, whole.target_output)
+            assert batch.source.shape[1] <= most + 1
+            for changed, source in zip(batch.source, whole.source, strict=True):
+                texts = [tokenizer.decode(ids.tolist()) for ids in (changed, source)]
+                same += texts[0] == texts[1]
+                other |= {texts[0]} - {texts[1]}
+    assert same > 30
+    assert len(other) > 30
+    assert any(text.isupper() for text in other)
+    resumed = make_stream(store, variation)
+    resumed.restore(noisy.cursor)
+    for batch, expected in zip(next(resumed), next(noisy), strict=True):
+        assert torch.equal(batch.source, expected.source)
+
+
+@pytest.mark.parametrize(("alpha", "noise"), [(0.0, None), (0.3, None), (0.0, NoiseConfig())])
+def test_each_batch_of_pairs_is_collated_alone(
+    store: PairStore, tokenizer: Tokenizer, alpha: float, noise: NoiseConfig | None
+) -> None:
+    varies = alpha or noise
+    variation = Variation(tokenizer, alpha, noise, most=128, seed=5) if varies else None
+    assert_each_can_be_collated_alone(*(make_stream(store, variation) for _ in range(2)))
+    if variation is None:
         planned, batches = make_stream(store).planned(), next(make_stream(store))
         assert [each.work for each in planned] == [batch.work for batch in batches]

@@ -202,7 +202,8 @@ def test_without_the_package_only_a_named_filter_is_an_error(
     uninstall(monkeypatch, "fasttext")
     filters, notes = usable(CleanConfig(), ("en", "fr"))
     assert filters.language is None
-    assert notes == ['languages are not checked: pip install "jumok[clean]"']
+    said = 'swapped sides and other languages are not looked for: pip install "jumok[clean]"'
+    assert notes == [said]
     with pytest.raises(MissingExtraError, match=r'pip install "jumok\[clean\]"'):
         usable(CleanConfig(language=0.5), ("en", "fr"))
 

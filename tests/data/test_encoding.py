@@ -1,8 +1,15 @@
 """The advice for files that are not UTF-8 names their character set."""
 
+from pathlib import Path
+
 import pytest
 
 from jumok.data.files.encoding import character_sets, conversion
+from jumok.data.files.reading import read_lines
+from jumok.data.pairs.corpus import Corpus, read_columns, read_pairs
+from jumok.data.report import CorpusReport
+from jumok.data.texts.corpus import TextCorpus, read_examples
+from jumok.errors import ConfigError, DataError
 
 TEXTS = {
     "ko": "고양이는 개를 봤어요. 나는 학교에 갑니다.\n안녕하세요, 오늘은 날씨가 좋네요.\n",
@@ -42,3 +49,31 @@ def test_of_a_short_text_several_are_named() -> None:
 def test_one_damaged_line_is_no_other_character_set() -> None:
     content = 3 * "é à\n".encode() + b"caf\xe9\n"
     assert conversion(content) == "convert it to UTF-8, or correct this line"
+
+
+@pytest.mark.parametrize("codec", ["cp949", "euc_kr", "utf-16", "utf-32-be", "utf-8"])
+def test_a_named_character_set_is_read(tmp_path: Path, codec: str) -> None:
+    rows = [(f"the cat {number}", f"고양이 {number}") for number in range(9)]
+    for name, mark in (("a.csv", ";"), ("b.tsv", "|")):
+        text = "".join(f"{source}{mark}{target}\n" for source, target in rows)
+        (tmp_path / name).write_bytes(text.encode(codec))
+        corpus = Corpus(file=tmp_path / name, encoding=codec, delimiter=mark)
+        assert [(pair.source, pair.target) for pair in read_pairs(corpus)] == rows
+        columns = read_columns(corpus, corpus.report(), 4)
+        assert [one for part in columns for one in part.targets] == [row[1] for row in rows]
+    lines = TextCorpus(tmp_path / "a.csv", format="text", encoding=codec)
+    assert [example.text for example in read_examples(lines)] == [";".join(row) for row in rows]
+
+
+def test_the_line_that_is_not_in_the_named_character_set(tmp_path: Path) -> None:
+    file = tmp_path / "a.txt"
+    file.write_bytes("가\n나\n".encode("cp949") + b"\xff\n")
+    with pytest.raises(DataError, match=r"a\.txt, line 3: the text is not valid cp949"):
+        list(read_lines(file, CorpusReport("a", encoding="cp949")))
+
+
+@pytest.mark.parametrize("name", ["nope", "hex", "rot13", ""])
+def test_a_character_set_that_is_none(tmp_path: Path, name: str) -> None:
+    (tmp_path / "a.txt").write_text("a\n")
+    with pytest.raises(ConfigError, match="there is no such character set"):
+        list(read_lines(tmp_path / "a.txt", CorpusReport("a", encoding=name)))

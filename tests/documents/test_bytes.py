@@ -1,7 +1,10 @@
 """What the bytes of a document are: its character set, its byte order mark, its line ends."""
 
+from pathlib import Path
+
 import pytest
 
+from jumok.documents.catalog import document_format
 from jumok.errors import DataError
 from tests.documents.helpers import same, texts, upper
 
@@ -59,3 +62,28 @@ def test_subtitles_without_a_cue_are_refused() -> None:
     with pytest.raises(DataError, match="no cue that can be read"):
         same(cue.replace("\n", "\r"), "srt")
     assert same("WEBVTT\n", "vtt") == b"WEBVTT\n"
+
+
+def test_text_in_another_character_set_is_refused_with_its_name() -> None:
+    cue = "1\n00:00:01,000 --> 00:00:02,000\n고양이는 개를 봤어요\n"
+    expected = r"line 3: the text is not valid UTF-8.*--encoding CP949"
+    with pytest.raises(DataError, match=f"(?s){expected}"):
+        same(cue.encode("cp949"), "srt")
+
+
+def test_trados_writes_utf_16() -> None:
+    unit = '<trans-unit id="1"><source>the cat</source></trans-unit>'
+    page = f'<?xml version="1.0" encoding="utf-16"?><xliff><file>{unit}</file></xliff>'
+    content = page.encode("utf-16")
+    assert document_format(Path("a.sdlxliff"), content) == "xliff"
+    assert ">the cat</target>" in same(content, "xliff").decode("utf-16")
+
+
+@pytest.mark.parametrize("name", ["a.toml", "a.php", "a.jsonc", "a.sbv", "a.textile", "a.py"])
+def test_a_format_that_is_not_read_is_refused_by_its_name(name: str) -> None:
+    with pytest.raises(DataError, match="which cannot be translated as it is"):
+        document_format(Path(name), b"the cat\n")
+
+
+def test_quarto_is_markdown() -> None:
+    assert document_format(Path("a.qmd"), b"# the cat\n") == "markdown"

@@ -1,6 +1,7 @@
 """Word documents, written and read back by python-docx."""
 
 import io
+import tracemalloc
 import zipfile
 
 import docx
@@ -8,6 +9,7 @@ import pytest
 from docx.oxml import OxmlElement
 from docx.oxml.ns import qn
 
+from benchmarks.shapes import packed
 from jumok.documents.catalog import translate_document
 from jumok.documents.segment import Translated
 from jumok.errors import DataError
@@ -172,3 +174,20 @@ def test_an_entity_is_not_followed(tmp_path) -> None:
             "<w:t>word &x;</w:t></w:r></w:p></w:body></w:document>",
         )
     assert "secret" not in "".join(texts(buffer.getvalue(), "docx"))
+
+
+def test_a_bomb_is_not_unpacked() -> None:
+    content = packed("<a>" + " " * (80 << 20) + "</a>")
+    with pytest.raises(DataError, match="it unpacks to 83,886,0"):
+        texts(content, "docx")
+
+
+def test_no_more_of_a_member_is_unpacked_than_the_archive_says() -> None:
+    content = packed(" " * 50_000_000)
+    content = content.replace((50_000_000).to_bytes(4, "little"), (5_000).to_bytes(4, "little"))
+    tracemalloc.start()
+    with pytest.raises(DataError, match="is damaged"):
+        texts(content, "docx")
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 20_000_000

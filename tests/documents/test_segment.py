@@ -4,14 +4,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from jumok.documents.segment import (
-    Chunk,
-    DocumentSegment,
-    Inline,
-    Translated,
-    paragraph,
-    rendered,
-)
+from jumok.documents.placing import rendered
+from jumok.documents.segment import Chunk, DocumentSegment, Inline, Translated, paragraph
 
 BOLD = DocumentSegment("I saw a black dog today", (Inline(8, 17, "<b>", "</b>"),))
 
@@ -53,6 +47,20 @@ def test_frozen_text_stays_and_replaces_what_was_made_of_it() -> None:
     lost = Translated("지금 주목 실행", [(0, 2), (1, 1), (2, 0)])
     for translated in (kept, lost):
         assert rendered(segment, translated) == "지금 <code>jumok</code> 실행"
+
+
+def test_no_word_is_lost_for_what_is_kept() -> None:
+    segment = DocumentSegment("The cat $x$ saw a dog", (Inline(8, 11, "$x$", frozen=True),))
+    links = [(1, 0), (2, 2), (5, 1)]  # nothing is aligned with "saw"
+    assert (
+        rendered(segment, Translated("고양이는 개를 봤어요", links)) == "고양이는 개를 $x$ 봤어요"
+    )
+
+
+def test_what_is_kept_is_a_word_of_its_own() -> None:
+    segment = DocumentSegment("Press C to see Cats", (Inline(6, 7, "<kbd>C</kbd>", frozen=True),))
+    translated = Translated("Cats: C", [(4, 0), (1, 1)])
+    assert rendered(segment, translated) == "Cats: <kbd>C</kbd>"
 
 
 def test_a_point_stays_beside_its_word() -> None:

@@ -87,7 +87,8 @@ def damage(folder: Path, random: Random) -> None:
         file.write_bytes(len(text).to_bytes(8, "little") + text + content[8 + length :])
     else:
         file.write_bytes(mutated(content, random))
-    if name == TOKENIZER and random.random() < 0.9 and (folder / TOKENIZER).is_file():
+    named = {TOKENIZER: "tokenizer_sha256", WEIGHTS: "weights_sha256"}
+    if name in named and random.random() < 0.9 and (folder / name).is_file():
         values = json.loads((folder / CONFIG).read_text())
-        values["tokenizer_sha256"] = hashlib.sha256(file.read_bytes()).hexdigest()
+        values[named[name]] = hashlib.sha256(file.read_bytes()).hexdigest()
         (folder / CONFIG).write_text(json.dumps(values))

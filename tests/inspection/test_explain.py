@@ -92,7 +92,7 @@ def test_scores_that_are_neither_products_nor_additive_are_not_explained():
     site = replace(recorded.sites[0], kind="distance", scale=None)
     with pytest.raises(ModelError, match="cannot be recomputed from the vectors") as caught:
         explain(recorded, site, 0)
-    assert "got:      the score 'distance'" in str(caught.value)
+    assert "got:      the attention 'distance'" in str(caught.value)
 
 
 def test_a_score_without_a_scale_is_saved_and_read(tmp_path):

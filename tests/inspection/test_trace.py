@@ -18,6 +18,7 @@ from jumok.errors import BundleError, DataError, MissingExtraError
 from jumok.inspection.trace import HEAD, TRACE_FORMAT
 from jumok.inspection.trace_file import load_trace, same_model
 from jumok.tracing.comparison import context_similarity
+from tests.bundle.conftest import sign
 from tests.inspection.traces import HOSTILE, trace
 
 
@@ -128,6 +129,7 @@ def other(tiny_bundle, tmp_path_factory):
     tensors = load_file(folder / WEIGHTS)
     next(iter(tensors.values())).view(-1)[0] += 1e-3
     save_file(tensors, folder / WEIGHTS)
+    sign(folder)
     return folder
 
 

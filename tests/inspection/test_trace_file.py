@@ -57,13 +57,12 @@ def test_a_bomb_is_not_unpacked(tmp_path):
         for number in range(8):
             archive.writestr(f"{number}.weights.npy", bytes(32 << 20))
     message = refused(file)
-    assert "unpacks to more than a trace can" in message
-    assert f"{(8 << 25) + 2:,} bytes" in message
+    assert f"it unpacks to {(8 << 25) + 2:,} bytes" in message
 
 
 @pytest.mark.parametrize("kind", [zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])
 def test_a_compression_that_no_trace_has(tmp_path, kind):
-    assert "compressed as no trace is" in refused(forged(tmp_path, lambda *_: None, kind))
+    assert "in an unusual compression" in refused(forged(tmp_path, lambda *_: None, kind))
 
 
 def test_an_encrypted_member(tmp_path):

@@ -5,8 +5,11 @@ from pathlib import Path
 import pytest
 import torch
 
+from jumok_lectures.catalog import find
 from jumok_lectures.experiments import order
 from jumok_lectures.findings import Setting
+
+LAB = find("order")
 
 
 def test_a_reader_of_single_words_permutes_exactly() -> None:
@@ -26,6 +29,10 @@ def test_the_lab_finds_sets_where_nothing_tells_order(tmp_path: Path) -> None:
     assert found.outcome == "holds"
     sets = {name: both["outputs"] < order.SAME for name, both in found.figures.items()}
     assert tuple(name for name, is_set in sets.items() if is_set) == order.SETS
+    rounding, change = (each.bound for each in found.conditions)
+    for words, percent in ((LAB.would_fail.en, " %"), (LAB.would_fail.ko, "%")):
+        assert f"({rounding:.0e})".replace("e-0", "e-") in words
+        assert f" {100 * change:g}{percent}" in words
 
 
 def test_what_is_asked_from_elsewhere_stays_and_does_not_permute() -> None:

@@ -13,6 +13,8 @@ WORDS = "A cat saw it."
 COPIED = [
     "100", "-", "2024-01-15", "12:30", "3.14 %", "😀", "👨‍👩‍👧 🎉", "%s", "{name}", "https://a.b/c?d",
     "a@b.org", "&nbsp;", "…", "1.", "- [x]", "(2)", "$HOME", "www.a.org", "%(count)d / %(all)d",
+    "v2.0.1", "ISBN 978-3-16-148410-0", "/usr/local/bin", "@jumok #cats", "+1 (555) 123-4567",
+    "20 °C",
 ]  # fmt: skip
 
 EDGES = [
@@ -24,7 +26,7 @@ EDGES = [
 
 WHOLE = [
     "A cat.", "5 cats ran.", "2024 was good.", "“A” and “B”", 'He said "hi."', "C++", "I am.",
-    "A 2.5 m wall", "-5 degrees", "3.5 million", "#cats", "10 km",
+    "A 2.5 m wall", "-5 degrees", "3.5 million", "#cats ran", "10 km",
 ]  # fmt: skip
 
 

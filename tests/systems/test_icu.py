@@ -1,5 +1,6 @@
 """Messages of ICU: the skeleton stays, and each variant is translated as a whole sentence."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ CASES = [
     ),
     (
         "{g, select, male {He} other {They}} left {place}.",
-        "{g, select, male {HE LEFT {PLACE}.} other {THEY LEFT {PLACE}.}}",
+        "{g, select, male {HE LEFT {place}.} other {THEY LEFT {place}.}}",
     ),
     (
         "{g, select, male {He {n, plural, one {has # cat} other {has # cats}}} other {They left}}",
@@ -40,7 +41,27 @@ CASES = [
 
 @pytest.mark.parametrize(("message", "capitals"), CASES)
 def test_texts_are_translated_and_the_skeleton_stays(message: str, capitals: str) -> None:
-    assert capitals_of([message, "plain {x}"]) == [capitals, "PLAIN {X}"]
+    assert capitals_of([message, "plain {x}"]) == [capitals, "PLAIN {x}"]
+
+
+@pytest.mark.parametrize(
+    ("source", "translation", "variant"),
+    [
+        ("A cat", "고양이 {x} 개", "고양이 '{'x'}' 개"),
+        ("A cat of {name}", "{name} } {name}", "{name} '}' '{'name'}'"),
+        ("Dogs", "the dogs'", "the dogs''"),
+        ("# dogs", "{#} # dogs", "# '#' dogs"),
+        ("Write '{x}' or {x}", "{x} or {x}", "{x} or '{'x'}'"),
+        ("It''s", "it's '{'a", "it's '''{'''a"),
+        ("A '{don''t}'", "{don't}", "'{'don't'}'"),
+        ("A {x}'s", "{x}'s {{", "{x}'s '{{'"),
+    ],
+)
+def test_only_arguments_of_the_source_are_replaced(source, translation, variant) -> None:
+    """What else has braces, or is a number sign, is shown as the model wrote it."""
+    (line,) = Messages.of([f"{{n, plural, other {{{source}}}}}"]).joined([Translation(translation)])
+    assert line.text == f"{{n, plural, other {{{variant}}}}}"
+    assert Messages.of([line.text]).texts == [translation]
 
 
 @pytest.mark.parametrize(
@@ -64,7 +85,13 @@ def test_a_message_among_lines(tiny_bundle: Path) -> None:
     assert message.text == f"{{n, plural, one {{{cat.text}}} other {{{dog.text}}}}}"
 
 
+def _capitals(text: str) -> str:
+    return re.sub(
+        r"\{[^}]*\}|[^{]+", lambda each: each[0] if "{" in each[0] else each[0].upper(), text
+    )
+
+
 def capitals_of(lines: list[str]) -> list[str]:
     messages = Messages.of(lines)
-    translations = [Translation(text.upper()) for text in messages.texts]
+    translations = [Translation(_capitals(text)) for text in messages.texts]
     return [one.text for one in messages.joined(translations)]

@@ -20,14 +20,24 @@ from jumok.systems.translation.keeping import (
     surplus_in,
 )
 from jumok.systems.translation.markup import TAG, Bare, undress
-from jumok.systems.translation.part_writer import spelling
 from jumok.systems.translation.result import Translation
 from jumok.systems.translation.segments import cuts_sentences
+from jumok.systems.translation.spelling import spelling
 from jumok.systems.translation.translator import Translator
 
 SHORT = DecodingOptions(beam=2, maximum_length=30)
 CODE = ["{name}", "{{ x }}", "%s", "%(count)d", "${HOME}", "$USER", "&nbsp;", "a.b@c.org"]
-CODE += ["https://a.b/c?x=1&y=2", "www.a.com"]
+CODE += ["https://a.b/c?x=1&y=2", "www.a.com", "%-5.2f", "%1$s", "%lld", "%'d", "% d", "%%"]
+CODE += [
+    "%{x}",
+    "{:.2f}",
+    "{x: >10}",
+    "{0:{width}}",
+    "{n, number}",
+    "{d, date, short}",
+    "%L1",
+    "%1",
+]
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +49,11 @@ def translator(tiny_bundle: Path) -> Translator:
 def test_code_is_found_whole_and_without_what_follows(code: str) -> None:
     for text in (f"See {code}, now.", f"({code})", code):
         assert [one.text for one in Keep().find(text)] == [code]
+
+
+def test_a_percentage_is_no_placeholder() -> None:
+    for text in ("50 % d'intérêt", "50 % d 100% sure", "5 % i 6 % u"):
+        assert not [one for one in Keep().find(text) if one.kind == "code"]
 
 
 def test_user_s_patterns_come_first_and_the_usual_ones_may_be_left_out() -> None:
@@ -67,6 +82,9 @@ def test_user_s_patterns_come_first_and_the_usual_ones_may_be_left_out() -> None
         ("+82-10-1234-5678", "+82-10-1234-5678"),
         ("25", "25개"),
         ("3", "drei"),
+        ("3 dogs", "개 세 마리"),
+        ("the 3rd dog", "셋째 개"),
+        ("2 and 2", "deux et 2"),
     ],
 )
 def test_numbers_may_be_written_as_the_other_language_does(source: str, translation: str) -> None:
@@ -75,7 +93,16 @@ def test_numbers_may_be_written_as_the_other_language_does(source: str, translat
 
 @pytest.mark.parametrize(
     ("source", "translation"),
-    [("3.5", "35"), ("10", "100"), ("12 12", "12"), ("10:30", "10"), ("{a}", "{a")],
+    [
+        ("3.5", "35"),
+        ("10", "100"),
+        ("3 dogs", "세상의 개"),
+        ("2 and 2", "deux"),
+        ("3", "30"),
+        ("12 12", "12"),
+        ("10:30", "10"),
+        ("{a}", "{a"),
+    ],
 )
 def test_what_is_not_the_same_is_missing(source: str, translation: str) -> None:
     assert missing_in(Keep().find(source), translation) != []
@@ -83,10 +110,22 @@ def test_what_is_not_the_same_is_missing(source: str, translation: str) -> None:
 
 @pytest.mark.parametrize(
     "one",
-    ["2024-01-15", "12/31/1999", "+82-10-1234-5678", "1.2.3", "127.0.0.1", "978-3-16-148410-0"],
+    [
+        *("2024-01-15", "12/31/1999", "1.2.3", "127.0.0.1", "978-3-16-148410-0", "v2.0.1-rc.1"),
+        *("+82-10-1234-5678", "+82 10-1234-5678", "+1 (555) 123-4567", "(02) 123-4567"),
+        *("€1,234.56", "1.234,56 €", "US$20", "50%", "20 °C", "ISBN 978-3-16-148410-0"),
+        *("/usr/local/bin", "~/notes/a.md", r"C:\Users\me\a.txt", "@jumok", "#attention"),
+        *("550e8400-e29b-41d4-a716-446655440000", "{% if x %}", "<%= name %>"),
+    ],
 )
-def test_what_is_one_number_is_kept_as_one(one: str) -> None:
+def test_what_is_one_thing_is_kept_as_one(one: str) -> None:
     assert [each.text for each in Keep().find(f"See {one}, now.")] == [one]
+
+
+@pytest.mark.parametrize("text", ["He and/or she.", "a / b", "C: yes", "item #", "5%d", "a@"])
+def test_what_only_looks_like_code_is_none(text: str) -> None:
+    kept = Keep().find(text)
+    assert [each.text for each in kept if each.kind == "code" and each.text != "%d"] == []
 
 
 def test_what_a_search_has_left_of_a_missing_number_is_found() -> None:
@@ -102,7 +141,8 @@ def test_what_a_search_has_left_of_a_missing_number_is_found() -> None:
     [
         ("I have %d books.", "J'ai %donne des livres.", "J'ai %d onne des livres."),
         ("Hello, {name}!", "Il {name}ille.", "Il {name} ille."),
-        ("Hello, {name}!", "그는{name}세요", "그는{name}세요"),
+        ("Hello, {name}!", "그는{name}세요", "그는 {name}세요"),
+        ("제{name}장", "제{name}장", "제{name}장"),
         ("Use $HOME.", "a$HOMEs", "a $HOME s"),
         ("pre{name}post", "pre{name}post", "pre{name}post"),
         ("%d of %(d)s", "%(d)s %d", "%(d)s %d"),
@@ -169,46 +209,35 @@ def test_alternatives_keep_it_too_and_differ(translator: Translator) -> None:
     assert all(text.count("{name}") == 1 for text in texts)
 
 
-def test_glossary_s_term_is_in_every_translation(translator: Translator) -> None:
-    lines = ["The Cat sat.", "the cats sat", "the dog"]
-    found = translator.translate(lines, SHORT, glossary={"cat": "고양이"}, beam=3, nbest=2)
-    assert all("고양이" in one.text for one in (found[0], *found[0].alternatives))
-    assert found[0].forced == ("고양이",)
-    assert [one.forced for one in found[1:]] == [(), ()]
-    assert found[2].text == translator.translate(["the dog"], SHORT, beam=3, nbest=2)[0].text
-
-
 def test_glossary_is_read_with_the_place_of_a_fault(tmp_path: Path) -> None:
     file = tmp_path / "terms.tsv"
     file.write_text("\ufeffcat\t고양이\n\nSeoul City\t서울시\n", encoding="utf-8")
     terms = Glossary.read(file)
-    assert [one.target for one in terms.find("CAT in Seoul City, not seoul city")] == [
-        "고양이",
-        "서울시",
-    ]
+    found = terms.find("CAT in Seoul City, not seoul city")
+    assert [one.term.target for one in found] == ["고양이", "서울시"]
     file.write_text("cat\t고양이\ndog\n", encoding="utf-8")
     with pytest.raises(DataError, match=r"terms.tsv, line 2: a line of the glossary is not a term"):
         Glossary.read(file)
     with pytest.raises(DataError, match="two translations"):
         Glossary([("a", "b"), ("a", "c")])
-    assert [one.source for one in Glossary({"서울": "Seoul"}).find("서울에서 왔다")] == ["서울"]
+    assert [one.term.source for one in Glossary({"서울": "Seoul"}).find("서울에서 왔다")] == [
+        "서울"
+    ]
     assert Glossary({"art": "x"}).find("start arts") == []
 
 
 @pytest.mark.parametrize("terms", [{"us": "우리", "US": "미국"}, {"US": "미국", "us": "우리"}])
 def test_a_term_with_capitals_is_no_other_one(terms: dict[str, str]) -> None:
     for text, target in (("Us", "우리"), ("us", "우리"), ("US", "미국")):
-        assert [one.target for one in Glossary(terms).find(text)] == [target]
+        assert [one.term.target for one in Glossary(terms).find(text)] == [target]
 
 
 @pytest.mark.parametrize(("term", "text"), [("μm", "5 \u00b5m"), ("sun", "the \u017fun")])
 def test_letters_that_are_one_in_any_case_are_found(term: str, text: str) -> None:
-    assert [one.source for one in Glossary({term: "x"}).find(text)] == [term]
+    assert [one.term.source for one in Glossary({term: "x"}).find(text)] == [term]
 
 
-def test_glossary_that_cannot_be_kept_to_is_refused(translator: Translator) -> None:
-    with pytest.raises(ConfigError, match="a glossary needs search"):
-        translator.translate(["a cat"], replace(SHORT, sample=True), glossary={"cat": "고양이"})
+def test_what_the_vocabulary_lacks_cannot_be_spelt() -> None:
     tokenizer = Tokenizer.train(["the cat sat", "a dog"] * 3, "char", 20, byte_fallback=False)
     assert spelling("고양이", tokenizer, inside=False) is None
 

@@ -34,6 +34,7 @@ from jumok.errors import BundleError, ConfigError
 from jumok.systems.language_model import LanguageModel
 from jumok.systems.text_writer import beam_searched
 from jumok.tracing.record import record
+from tests.bundle.conftest import sign
 from tests.systems.lm import CONTEXT, write_lm
 
 pytestmark = pytest.mark.skipif(library() is None, reason="needs a C compiler")
@@ -303,6 +304,7 @@ def test_damaged_weights_are_refused_as_on_torch(folder, tmp_path):
     weights = load_file(copy / "model.safetensors")
     weights.pop("decoder.blocks.0.feedforward.inner.weight")
     save_file(weights, copy / "model.safetensors")
+    sign(copy)
     for engine in ("native", "torch"):
         with pytest.raises(BundleError, match=r"no tensor for decoder\.blocks\.0"):
             LanguageModel.load(copy, engine=engine)

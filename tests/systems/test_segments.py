@@ -4,6 +4,7 @@ from pathlib import Path
 
 from jumok.bundle.reading import TOKENIZER
 from jumok.data.tokenizer import Tokenizer, plain_words
+from jumok.systems.translation.edges import core
 from jumok.systems.translation.result import Translation
 from jumok.systems.translation.segments import Segment, cut_lines, join
 
@@ -26,6 +27,20 @@ def test_part_that_starts_inside_a_word_counts_that_word(tiny_bundle: Path) -> N
     first, *rest = cut_lines(["a " + "x" * 64], tokenizer, 40)
     assert first.first_word == 0
     assert {part.first_word for part in rest[-1:]} == {1}
+
+
+def test_what_is_longer_than_any_word_is_copied(tiny_bundle: Path) -> None:
+    tokenizer = Tokenizer.load(tiny_bundle / TOKENIZER)
+    longest, longer = "x" * 1000, "y-" * 501
+    line = f"the cat {longer} and {longest} sat."
+    parts = cut_lines([line, longer, "猫。" * 600], tokenizer, None, core=core)
+    copied = [part for part in parts if part.is_long_word]
+    assert [(part.line, part.first_word, part.text) for part in copied] == [
+        (0, 2, longer),
+        (1, 0, longer),
+    ]
+    assert [part.text.strip() for part in parts[:3]] == ["the cat", longer, f"and {longest} sat."]
+    assert cut_lines([longer], tokenizer, None)[0].ids  # of a model that does not copy
 
 
 def test_joined_parts_add_up() -> None:

@@ -7,6 +7,8 @@ from pathlib import Path
 import numpy as np
 from safetensors.numpy import load_file, save_file
 
+from tests.bundle.conftest import sign
+
 
 def tune(folder: Path, to: Path, by: float = 0.3, **sizes: object) -> Path:
     """A copy of the bundle with other weights, as training leaves it.
@@ -22,10 +24,9 @@ def tune(folder: Path, to: Path, by: float = 0.3, **sizes: object) -> Path:
         for name, array in load_file(file).items()
     }
     save_file(weights, file, metadata={"format": "pt"})
-    config = json.loads((to / "config.json").read_text("utf-8"))
-    if config.get("weights_sha256"):
-        config["weights_sha256"] = None
+    sign(to)
     if sizes:
+        config = json.loads((to / "config.json").read_text("utf-8"))
         config["model"] |= sizes
-    (to / "config.json").write_text(json.dumps(config), "utf-8")
+        (to / "config.json").write_text(json.dumps(config), "utf-8")
     return to

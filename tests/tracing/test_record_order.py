@@ -85,8 +85,9 @@ def test_traces_are_handed_out_one_by_one(calls, call, tmp_path):
             assert len({one.index for one in handed}) >= 3, "batch by batch, while it works"
     assert recording.traces == ()
     expected = kept.traces
-    handed.sort(key=lambda one: one.index)
-    assert [one.index for one in handed] == [one.index for one in expected]
+    handed.sort(key=lambda one: (one.index, one.segment))
+    places = [(one.index, one.segment) for one in handed]
+    assert places == [(one.index, one.segment) for one in expected]
     for mine, theirs in zip(handed, expected, strict=True):
         assert mine.output == theirs.output
         assert mine.fingerprint == theirs.fingerprint != ""

@@ -67,7 +67,7 @@ def test_every_example_runs_and_prints_what_it_says(workplace, capsys):
     assert len(changes) == 2
     assert all(abs(float(line.split()[1])) > 1e-6 for line in changes)
     assert len(names["entropies"]) >= 40  # a long sentence is read in two segments
-    assert len(blocks("research.md", "python")) == len(printed) == 9
+    assert len(blocks("research.md", "python")) == len(printed) == 10
 
 
 def test_traces_that_are_handed_over_are_not_kept(workplace):

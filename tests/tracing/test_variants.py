@@ -70,6 +70,24 @@ def test_a_row_is_recomputed_or_it_is_said_that_it_cannot_be(traced):
             assert found.sink == pytest.approx(float(site.of_sinks[1, 1]), abs=1e-5)
 
 
+def test_scores_that_are_no_products_are_recorded(tmp_path):
+    system = jumok.load(transformer(tmp_path / "model", score_cap=2.0), device="cpu")
+    options = DecodingOptions(beam=3, maximum_length=5)
+    with jumok.record(system, level="qk") as recording:
+        system.translate(["the cat sat"], options)
+    recording.save(tmp_path / "t.npz")
+    searched = load_trace(tmp_path / "t.npz")
+    for trace in (searched, searched.tree, jumok.trace(system, "the cat sat", level="qk")):
+        for site in trace.sites:
+            found = explain(trace, site, 1, head=1)
+            assert site.scale is None
+            assert found.recorded < 1e-5
+            assert all(look.product is None for look in found.looks)
+    with jumok.record(system) as recording:
+        system.translate(["the cat sat"], options)
+    assert recording.trace.sites[0].scores is None
+
+
 def test_subtracted_maps_are_named_and_their_mean_is_signed(traced):
     name, trace = traced
     for site in trace.sites:

@@ -134,7 +134,8 @@ def test_batches_are_packed_on_a_gpu_where_rows_can_be_shared(make_config):
     assert batches_of(make_config(), gpu) == "packed"
     assert batches_of(make_config("training.batches=exact"), gpu) == "exact"
     assert batches_of(make_config("training.batches=packed"), cpu) == "packed"
-    assert batches_of(make_config("tokenizer.sampling_alpha=0.1"), gpu) == "exact"
+    for change in ("tokenizer.sampling_alpha=0.1", "data.noise=true"):
+        assert batches_of(make_config(change), gpu) == "exact"
 
 
 @pytest.mark.parametrize(
@@ -157,8 +158,9 @@ def test_rows_are_not_shared_unasked_where_scores_of_whole_rows_would_be_kept(
 
 
 def test_what_cannot_be_packed_is_refused(make_config):
-    with pytest.raises(ConfigError, match=r"which tokenizer\.sampling_alpha changes: leave one"):
-        make_config("training.batches=packed", "tokenizer.sampling_alpha=0.1")
+    for change in ("tokenizer.sampling_alpha=0.1", "data.noise=true"):
+        with pytest.raises(ConfigError, match=r"sampling_alpha and data\.noise change: leave one"):
+            make_config("training.batches=packed", change)
     for change in ("score=bilinear", "score=additive", "attention_kind=linear"):
         with pytest.raises(ConfigError, match=r"in this attention depend on the place in the row"):
             make_config("training.batches=packed", "model.positions=rotary", f"model.{change}")

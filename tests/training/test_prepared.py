@@ -108,11 +108,12 @@ def test_longer_pairs_than_the_recipe_allows_are_refused(of_shards, corpus: Path
     )
 
 
-def test_sampled_tokenizations_need_texts(of_shards, corpus: Path, tmp_path: Path):
+@pytest.mark.parametrize("change", ["tokenizer.sampling_alpha=0.1", "data.noise=true"])
+def test_sentences_that_vary_need_texts(of_shards, corpus: Path, tmp_path: Path, change: str):
     with pytest.raises(DataError) as caught:
-        train(of_shards("tokenizer.sampling_alpha=0.1"), tmp_path, Recorder())
+        train(of_shards(change), tmp_path, Recorder())
     assert f"{corpus}: the prepared corpus contains no texts" in str(caught.value)
-    assert "--set tokenizer.sampling_alpha=0" in str(caught.value)
+    assert "--set tokenizer.sampling_alpha=0 --set data.noise=false" in str(caught.value)
 
 
 def test_a_corpus_without_validation_pairs_needs_some(

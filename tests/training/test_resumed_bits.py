@@ -65,8 +65,9 @@ def test_a_killed_run_of_every_family_ends_in_the_same_bits(tmp_path, family, ov
         ["training.threads=2"],
         ["training.precision=bf16"],
         ["tokenizer.kind=unigram", "tokenizer.size=30", "tokenizer.sampling_alpha=0.3"],
+        ["data.noise=true"],
     ],
-    ids=["accumulated, ema", "last-k", "one micro-batch", "threads", "bf16", "resampled"],
+    ids=["accumulated, ema", "last-k", "one micro-batch", "threads", "bf16", "resampled", "noise"],
 )
 def test_a_run_that_was_stopped_twice_ends_in_the_same_bits(tmp_path, make_config, overrides):
     config = make_config("training.steps=9", *overrides)

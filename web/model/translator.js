@@ -1,8 +1,9 @@
 /** A model in the page: a text in, a trace out, as `jumok look` answers. */
 
+import { edgesOf } from "./edges.js";
 import { Engine } from "./engine.js";
 import { traceOf } from "./recorded.js";
-import { END, Tokenizer, isWritable } from "./tokenizer.js";
+import { END, Tokenizer, isWritable, normalize, strip } from "./tokenizer.js";
 
 /** Why a text cannot be translated; `known` names the message in the page's words. */
 class Refused extends Error {
@@ -20,7 +21,7 @@ export class Translator {
   }
 
   constructor(facts, tokenizer, engine) {
-    Object.assign(this, { facts, tokenizer, engine });
+    Object.assign(this, { facts, tokenizer, engine, core: edgesOf(facts.edges) });
   }
 
   /** The rules of a search for a source of this many tokens, END included: decoding/limits.py. */
@@ -33,14 +34,18 @@ export class Translator {
   look(given) {
     const began = performance.now();
     if (!isWritable(given)) throw new Refused("faultHalf");
-    const read = this.tokenizer.encode(given);
+    const text = normalize(given);
+    if (!this.tokenizer.encode(text).length) throw new Refused("faultEmpty");
+    const span = this.core(text);
+    if (!span) return { ...this.facts.trace, text: given, output: strip(text), milliseconds: performance.now() - began };
+    const read = this.tokenizer.encode(text.slice(...span));
     const { maxTokens } = this.facts;
-    if (!read.length) throw new Refused("faultEmpty");
     if (read.length > maxTokens) throw new Refused("faultLong", read.length, maxTokens);
     const source = [...read, END];
     const found = this.engine.translate(source, this.rules(source.length));
     const trace = traceOf(this.facts, this.tokenizer, this.engine, given, read, found);
-    return { ...trace, milliseconds: performance.now() - began };
+    const output = `${text.slice(0, span[0]).trimStart()}${strip(trace.output)}${text.slice(span[1]).trimEnd()}`;
+    return { ...trace, output, milliseconds: performance.now() - began };
   }
 
   /** The answer to a request of the page: a trace, beside that of a second text where one is given. */

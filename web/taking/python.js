@@ -48,6 +48,7 @@ function traceLines(trace, view, state, made, words) {
   const options = [literal(given)];
   if (made.target !== null && !anew) options.push(`target=${literal(made.target)}`);
   if (made.options) options.push(`options=${made.options}`);
+  if (state.get("segment") !== "" && trace.segments > 1) options.push(`segment=${trace.segment}`);
   if (trace.begun?.tokens.length) options.push(`prefix=[${trace.begun.tokens.join(", ")}]`);
   const call = `trace = jumok.trace(model, ${options.join(", ")})`;
   const note = sent ? [`# ${literal(given)}: ${words.pythonPicture}`] : [];

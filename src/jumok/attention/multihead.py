@@ -221,8 +221,9 @@ class MultiHeadAttention(Observable):
         drawn = None if allowed is None else allowed.draw(query.shape[2], key.shape[2], key.device)
         scale, sink = product_scale(score), None if self.sink is None else self.sink.score
         more = drawn, bias, drop
-        if scale is None:
-            outputs, weights = attend_by_scores(score(query, key), value, *more, sink)
+        scores = score(query, key) if scale is None else None
+        if scores is not None:
+            outputs, weights = attend_by_scores(scores, value, *more, sink)
         else:
             outputs, weights = attend_with_weights(query, key, value, *more, scale, sink)
         if self.edit is not None:
@@ -242,6 +243,7 @@ class MultiHeadAttention(Observable):
                     allowed=drawn,
                     sink=sink,
                     factors=self.factors,
+                    scores=scores if score.scale is None else None,
                 )
             )
         return outputs

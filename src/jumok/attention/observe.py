@@ -33,6 +33,8 @@ class Attention:
         kind: the score function, by its name in `attention/scores.py`; "convolution": of pixels.
         scale: the factor of the products of queries and keys, or of v . tanh(q + k); None: the
             score is neither, and cannot be recomputed from the vectors.
+        scores: without the bias and the mask, where they cannot be recomputed; None: they can, or
+            there are none.
         energy: the vector v of v . tanh(q + k); None for other scores.
         bias: added to the scores before the softmax; None: nothing.
         allowed: True where a query may attend to a key; None: everywhere.
@@ -52,6 +54,7 @@ class Attention:
     allowed: Bool[Tensor, "#batch #heads #query key"] | None = None
     sink: Float[Tensor, " heads"] | None = None
     factors: Float[Tensor, " heads"] | None = None
+    scores: Float[Tensor, "batch heads query key"] | None = None
 
 
 Observer = Callable[[Attention], None]

@@ -20,6 +20,8 @@ Owner = TypeVar("Owner")
 _VALUES: ContextVar[Mapping[tuple[int, str], Any] | None] = ContextVar("jumok_here", default=None)
 """By the id of the owner and the attribute's name."""
 
+_CHANGES: ContextVar[tuple[str, ...]] = ContextVar("jumok_changes", default=())
+
 
 class ContextAttribute(Generic[Value]):
     """An attribute, None at first, whose value `override` changes for one context only."""
@@ -48,7 +50,7 @@ class ContextAttribute(Generic[Value]):
 
 def any_overrides() -> bool:
     """Whether any attribute of any module has another value in this context."""
-    return _VALUES.get() is not None
+    return bool(_VALUES.get())
 
 
 def is_overridden(name: str, owner: object) -> bool:
@@ -123,3 +125,18 @@ def replaced(
     finally:
         for handle in handles:
             handle.remove()
+
+
+def changes_here() -> tuple[str, ...]:
+    """The changes of models in this context: "head off: cross 2.3", "patched: decoder.blocks.1"."""
+    return _CHANGES.get()
+
+
+@contextmanager
+def naming(changes: tuple[str, ...]) -> Iterator[None]:
+    """Names further changes, for the traces that are made inside the block."""
+    token = _CHANGES.set((*_CHANGES.get(), *changes))
+    try:
+        yield
+    finally:
+        _CHANGES.reset(token)

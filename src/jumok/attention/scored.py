@@ -55,7 +55,8 @@ class ScoredAttention(Observable):
             assert isinstance(self.score, CoverageScore)
             key = self.score.cover(key, covered)
         mask = None if allowed is None else allowed[:, None]
-        weights = softmax_of_allowed(self.score(query, key).float(), mask)
+        scores = self.score(query, key).float()
+        weights = softmax_of_allowed(scores, mask)
         weights = self.edited(weights.to(value.dtype)[:, None], position)[:, 0]  # one head
         for observer in self.observers:
             observer(
@@ -68,6 +69,7 @@ class ScoredAttention(Observable):
                     scale=self.score.scale,
                     energy=self.score.energy,
                     allowed=None if mask is None else mask[:, None],
+                    scores=scores[:, None] if self.score.scale is None else None,
                 )
             )
         drop = self.noise.mask(self.dropout) if self.training and self.dropout else None

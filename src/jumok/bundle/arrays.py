@@ -9,7 +9,7 @@ from safetensors import SafetensorError, deserialize
 
 from jumok.bundle.checks import check_free_memory
 from jumok.bundle.quantised import COMPLETE, SCALE, as_quantised, scales_of
-from jumok.bundle.reading import WEIGHTS, Bundle
+from jumok.bundle.reading import WEIGHTS, Bundle, sha256
 from jumok.data.files.header import DTYPES
 from jumok.engine.quantising import Quantised
 from jumok.errors import BundleError, Location
@@ -52,7 +52,23 @@ def read_stored(bundle: Bundle) -> StoredWeights:
             stored.integers[name] = as_quantised(name, array, arrays[f"{name}{SCALE}"], file)
         elif name not in scales:
             stored.floats[name] = array.astype(np.float32, copy=False)
-    actual = hashlib.sha256(content).hexdigest() if bundle.digest else None
+    check_digest(bundle, content)
+    return stored
+
+
+def check_digest(bundle: Bundle, content: bytes | None = None) -> None:
+    """Checks the SHA-256 of the weights, if the bundle names one; 0.7 ms a megabyte.
+
+    Args:
+        content: model.safetensors; None: it is read.
+
+    Raises:
+        BundleError: the weights are not those that the bundle was written with.
+    """
+    if bundle.digest is None:
+        return
+    file = bundle.folder / WEIGHTS
+    actual = sha256(file) if content is None else hashlib.sha256(content).hexdigest()
     if actual != bundle.digest:
         raise BundleError(
             "the weights are not those that this bundle was written with.",
@@ -61,7 +77,6 @@ def read_stored(bundle: Bundle) -> StoredWeights:
             do=COMPLETE,
             place=Location(file),
         )
-    return stored
 
 
 def unreadable(bundle: Bundle, error: Exception) -> BundleError:

@@ -4,8 +4,8 @@
     NAME.scale    float32 (rows)
 
 stand for a float32 matrix, whose row is its integers times its scale: the weight of a linear layer,
-or a table of embeddings. Such a bundle names the SHA-256 of model.safetensors in its config.json: a
-changed integer is still an integer.
+or a table of embeddings. Such a bundle has to name the SHA-256 of model.safetensors in its
+config.json: a changed integer is still an integer.
 """
 
 from collections.abc import Mapping

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
@@ -17,6 +17,7 @@ from jumok.bundle.quantised import check_header, scales_of
 from jumok.config.models import model_config
 from jumok.config.section import ModelSection
 from jumok.data.files.header import Entry, read_header
+from jumok.engine.quantising import Precision
 from jumok.errors import BundleError, Location
 from jumok.plugins import require
 
@@ -29,7 +30,6 @@ CONFIG, WEIGHTS, TOKENIZER, CARD, README = (
     "README.md",
 )
 Typed = TypeVar("Typed")
-Precision = Literal["fp32", "bf16", "int8"]
 CONFIG_KEYS = frozenset(key.name for key in fields(BundleConfig))
 PICKLE_SUFFIXES = frozenset({".pt", ".pth", ".bin", ".pkl", ".pickle", ".ckpt", ".joblib"})
 # A zip archive (how torch.save writes) and the protocols 2 to 5 of pickle itself.
@@ -50,7 +50,7 @@ class Bundle:
 
     Attributes:
         stored: the tensors of model.safetensors, with the scales of int8 ones.
-        digest: the SHA-256 of model.safetensors; None: the bundle does not name it.
+        digest: the SHA-256 of model.safetensors; None: an older jumok wrote the bundle without it.
     """
 
     folder: Path

@@ -7,7 +7,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from jumok.bundle.arrays import read_arrays, unreadable
+from jumok.bundle.arrays import check_digest, read_arrays, unreadable
 from jumok.bundle.checks import (
     check_alignment,
     check_config_size,
@@ -56,9 +56,11 @@ def _read_tensors(bundle: Bundle) -> dict[str, Tensor]:
     if bundle.precision == "int8":
         return {name: torch.from_numpy(array) for name, array in read_arrays(bundle).items()}
     try:
-        return load_file(bundle.folder / WEIGHTS)
+        stored = load_file(bundle.folder / WEIGHTS)
     except (SafetensorError, OSError) as error:
         raise unreadable(bundle, error) from error
+    check_digest(bundle)
+    return stored
 
 
 @torch.no_grad()

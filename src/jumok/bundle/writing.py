@@ -9,7 +9,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-import torch
 from safetensors.torch import save
 from torch import Tensor
 
@@ -89,12 +88,11 @@ def _fill(
     if tokenizer is not None:
         tokenizer.save(folder / TOKENIZER)
     content = save(_once(weights), metadata={"format": "pt"})
-    integers = any(tensor.dtype == torch.int8 for tensor in weights.values())
     head = {
         "format": FORMAT,
         "jumok": version("jumok"),
         "tokenizer_sha256": tokenizer.hash if tokenizer is not None else None,
-        "weights_sha256": hashlib.sha256(content).hexdigest() if integers else None,
+        "weights_sha256": hashlib.sha256(content).hexdigest(),
     }
     _write_json(folder / CONFIG, head | asdict(config))
     _write_json(folder / CARD, asdict(card))

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from jumok.data.report import UTF8
 from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -66,6 +67,9 @@ def pairs_of(
     data: Path | None,
     columns: str,
     target_option: str = "--target",
+    *,
+    encoding: str = UTF8,
+    delimiter: str = "",
 ) -> "Corpus":
     """Pairs of texts: two files, or two columns of one.
 
@@ -84,9 +88,15 @@ def pairs_of(
     from jumok.data.pairs.corpus import Corpus
 
     if data is None:
-        return Corpus(source=source, target=target)
+        return Corpus(source=source, target=target, encoding=encoding)
     first, second = two_columns(columns, "the text's and its translation's", "en,ko")
-    return Corpus(file=data, source_column=first, target_column=second)
+    return Corpus(
+        file=data,
+        source_column=first,
+        target_column=second,
+        encoding=encoding,
+        delimiter=delimiter,
+    )
 
 
 def linked_pairs_of(

@@ -14,7 +14,7 @@ from typing import Literal
 from jumok.cli.screen import has_browser
 from jumok.engine import structures
 from jumok.environment import cache_folder, cpu, threads
-from jumok.errors import ConfigError, MissingExtraError, optional_import
+from jumok.errors import BundleError, ConfigError, MissingExtraError, optional_import
 from jumok.kernels import texts
 from jumok.kernels.libraries import levels
 from jumok.kernels.libraries.building import Loaded, features, loaded
@@ -71,6 +71,23 @@ def checks() -> Iterator[Check]:
     yield from _library_checks()
     yield from _package_checks()
     yield from _machine_checks()
+
+
+def bundle_check(folder: Path) -> Check:
+    """Whether the bundle in this folder is as it was written."""
+    from jumok.bundle.arrays import read_stored
+    from jumok.bundle.reading import WEIGHTS, read_bundle
+
+    try:
+        bundle = read_bundle(folder)
+        read_stored(bundle)
+    except BundleError as error:
+        return Check("model", "broken", str(error).split("\n  do:")[0], error.do or "")
+    if bundle.digest is None:
+        words = f"{folder}: readable, but config.json does not name the SHA-256 of {WEIGHTS}"
+        do = "damage to its weights cannot be noticed: bundles have it that a newer jumok writes"
+        return Check("model", "note", words, do)
+    return Check("model", "ok", f"{folder}: as written, SHA-256 {bundle.digest[:12]}")
 
 
 def _library_checks() -> Iterator[Check]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from jumok.cli.options import Machine, model_folders
+from jumok.data.files.formats import FIGURE_SUFFIXES
 from jumok.errors import ConfigError
 from jumok.options import option
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from jumok.tracing.catalog import Family
 
 FIGURE = "A figure instead of a page"
-FIGURE_SUFFIXES = (".svg", ".pdf", ".png")
 
 FigureName = Literal[
     *("alignment", "row", "grid", "head", "switches", "choices", "pictures", "mattered"),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 import typer
 
 from jumok import environment
+from jumok.data.report import UTF8
 from jumok.decoding.options import DecodingOptions
 from jumok.errors import ConfigError
 from jumok.options import OptionField, option, options_of
@@ -23,7 +24,15 @@ if TYPE_CHECKING:
 LARGEST_COUNT = 10**6
 """A typing error is refused at once, not after hours."""
 
-OUTPUT, MACHINE = "Output", "Machine"
+ENCODING = "Character set of the text that is read: cp949, shift_jis, latin-1, utf-16, ..."
+DELIMITER = "In --data: the character between the columns of TSV and CSV: ; or tab."
+
+CONTENT, OUTPUT, MACHINE = "Sentences and terms", "Output", "Machine"
+Split = Literal["auto", "sentences", "length", "none"]
+
+
+_LISTED: dict[Any, Any] = {tuple[str, ...]: list[str]}
+"""Types of options, with those that typer has."""
 
 
 class Without:
@@ -52,7 +61,7 @@ def flat(verb: Callable[..., object]) -> Callable[..., object]:
                 known.name,
                 inspect.Parameter.KEYWORD_ONLY,
                 default=getattr(default, known.name),
-                annotation=Annotated[known.kind, typer_option(known)],
+                annotation=Annotated[_LISTED.get(known.kind, known.kind), typer_option(known)],
             )
             for known in fields
         ]
@@ -62,6 +71,9 @@ def flat(verb: Callable[..., object]) -> Callable[..., object]:
         made = {}
         for name, (default, fields) in groups.items():
             values = {each.name: given.pop(each.name) for each in fields}
+            values |= {
+                each.name: tuple(values[each.name]) for each in fields if each.kind in _LISTED
+            }
             decoding = isinstance(default, DecodingOptions)
             made[name] = default.changed(values) if decoding else replace(default, **values)
         return verb(**{**given, **made})
@@ -153,6 +165,9 @@ class PairFiles:
     from_: str | None = option(None, FROM)
     to: str | None = option(None, TO)
 
+    encoding: str = option(UTF8, ENCODING)
+    delimiter: str = option("", DELIMITER)
+
 
 @dataclass(frozen=True)
 class GoldFiles(PairFiles):
@@ -160,6 +175,42 @@ class GoldFiles(PairFiles):
 
     columns: str | None = option(None, GOLD_COLUMNS)
     gold: Path | None = option(None, GOLD)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What of a line a translator reads, and where it is cut."""
+
+    split: Split = option(
+        "auto",
+        "Where to cut lines into segments: after each sentence, only where a line is too long, or "
+        "never; auto follows the lines that the model was trained on.",
+        panel=CONTENT,
+    )
+    keep: list[str] | None = option(
+        None,
+        "Regular expression of text to copy unchanged, besides tags, placeholders, addresses and "
+        "numbers. Repeatable.",
+        panel=CONTENT,
+    )
+    no_keep: bool = option(
+        False,
+        "Copy nothing unchanged: leave tags, placeholders and numbers to the model.",
+        panel=CONTENT,
+    )
+
+    @property
+    def kept(self) -> bool | list[str]:
+        """The argument `keep` of `Translator.translate`.
+
+        Raises:
+            ConfigError: both --keep and --no-keep were given.
+        """
+        if self.no_keep and self.keep:
+            raise ConfigError(
+                "--keep and --no-keep contradict each other.", do="leave one of them out"
+            )
+        return self.keep or not self.no_keep
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import tee
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,8 @@ from jumok.cli.output.streams import STANDARD
 from jumok.cli.screen import counted
 from jumok.data.files.atomic import atomic_file
 from jumok.data.files.formats import COMPRESSED, kind_of_name
-from jumok.data.files.reading import first_bytes, open_bytes
+from jumok.data.files.reading import first_bytes, in_utf8, open_bytes, whole_file
+from jumok.data.report import UTF8
 from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from jumok.systems.translation.segments import Split
     from jumok.systems.translation.translator import Translator
 
+OWN_CHARSET = {"docx", "html", "ipynb", "po", "tmx", "xliff"}
 LINES_AHEAD = 16  # batches read before the first is translated, to sort lines by length
 
 
@@ -108,17 +111,26 @@ class NoteCounter:
             typer.echo(line, err=True)
 
 
-def document_asked(file: Path | None, format: Formats, columns: bool) -> str | None:
+def document_asked(
+    file: Path | None, format: Formats, columns: bool, encoding: str = UTF8
+) -> str | None:
     """The format of the document to be translated; None: the input is lines of text.
 
     Args:
         columns: whether an option was given that only lines support, such as --scores.
+        encoding: the character set of the text.
 
     Raises:
-        ConfigError: such an option was given for a document.
+        ConfigError: such an option was given for a document, or a character set for one that names
+            its own.
         DataError: the file cannot be read or translated.
     """
-    kind = _format_of(file, format)
+    kind = _format_of(file, format, encoding)
+    if kind in OWN_CHARSET and encoding != UTF8:
+        raise ConfigError(
+            f"a document of this format ({kind}) names its character set itself.",
+            do="leave --encoding out",
+        )
     if kind and columns:
         raise ConfigError(
             "--nbest, --scores, --confidence, --flags, --flag-below, --alignments, --json, "
@@ -129,7 +141,7 @@ def document_asked(file: Path | None, format: Formats, columns: bool) -> str | N
     return kind
 
 
-def _format_of(file: Path | None, format: Formats) -> str | None:
+def _format_of(file: Path | None, format: Formats, encoding: str) -> str | None:
     if format == "lines":
         return None
     if format != "auto":
@@ -137,7 +149,7 @@ def _format_of(file: Path | None, format: Formats) -> str | None:
     # A pipe can be read only once.
     if file is None or not os.path.isfile(file) or file.stat().st_size == 0:
         return None
-    with open_bytes(file) as stream:
+    with open_bytes(file, encoding) as stream:
         head = first_bytes(stream)
     from jumok.documents.catalog import document_format
 
@@ -153,8 +165,12 @@ def _format_of(file: Path | None, format: Formats) -> str | None:
     return kind
 
 
-def translate_to(answers: Answers, file: Path | None, output: Path | None, format: str) -> None:
+def translate_to(
+    answers: Answers, file: Path | None, output: Path | None, format: str, encoding: str = UTF8
+) -> None:
     """Translates a document, from a file or standard input to a file or standard output.
+
+    It is written in UTF-8 if it was in another character set that its format cannot name.
 
     Raises:
         ConfigError: the output has another format's suffix, or a binary format has no file.
@@ -171,16 +187,17 @@ def translate_to(answers: Answers, file: Path | None, output: Path | None, forma
     if output is not None and not standard:
         _check_name(output, format)
     if file is None or file == STANDARD:
-        content, name = sys.stdin.buffer.read(), "standard input"
+        name = "standard input"
+        content = in_utf8(sys.stdin.buffer, encoding, Path(name)).read()
     else:
-        name = str(file)
-        with open_bytes(file) as stream:
-            content = stream.read()
+        content, name = whole_file(file, encoding), str(file)
 
     notes = NoteCounter("text")
 
     def lines(texts: Iterable[str]) -> "Iterable[Translation]":
-        return notes.counted(counted(answers.each(texts)))
+        for number, (text, one) in enumerate(_with_texts(answers, notes, texts), start=1):
+            say_missing_terms(f"text {number} ({text[:40]})", one)
+            yield one
 
     written = answers.translator.translate_content(content, format, lines, name)
     notes.say()
@@ -190,6 +207,22 @@ def translate_to(answers: Answers, file: Path | None, output: Path | None, forma
         return
     with atomic_file(output) as part:
         part.write_bytes(written)
+
+
+def _with_texts(
+    answers: Answers, notes: NoteCounter, texts: Iterable[str]
+) -> "Iterator[tuple[str, Translation]]":
+    given, read = tee(texts)
+    return zip(given, notes.counted(counted(answers.each(read))), strict=True)
+
+
+def say_missing_terms(place: str, translation: "Translation") -> None:
+    """Says on stderr which of the glossary's terms are not in a translation, and where."""
+    for term in translation.missing_terms:
+        typer.echo(
+            f"{place}: the glossary's term {term} was not used: no word is surely its translation",
+            err=True,
+        )
 
 
 def _check_name(output: Path, format: str) -> None:

@@ -28,6 +28,8 @@ class CorpusConfig(Section):
     source_column: str | int = 0
     target_column: str | int = 1
     format: Format = "auto"
+    encoding: str = "utf-8"
+    delimiter: str = ""
     weight: Annotated[float, Field(gt=0.0)] | None = None
 
     @model_validator(mode="after")
@@ -114,6 +116,24 @@ def clean_section(value: object) -> object:
     raise ValueError("is true, false, a list of filters, or a section with their thresholds")
 
 
+Likelihood = Annotated[float, Field(ge=0.0, le=1.0)]
+
+
+class NoiseConfig(Section):
+    """The section [data.noise]: how likely a source is changed in each way, whenever it is read."""
+
+    case: Likelihood = 0.2
+    typos: Likelihood = 0.2
+    punctuation: Likelihood = 0.05
+    spaces: Likelihood = 0.05
+    emoji: Likelihood = 0.02
+
+
+def noise_section(value: object) -> object:
+    """The section of `noise = true`; None of `noise = false`."""
+    return ({} if value else None) if isinstance(value, bool) else value
+
+
 class DataConfig(Section):
     """The training and validation data."""
 
@@ -128,6 +148,7 @@ class DataConfig(Section):
     max_ratio: Annotated[float, Field(gt=1.0)] = 9.0
     skip_damaged: bool = False
     clean: Annotated[CleanConfig | None, BeforeValidator(clean_section)] = None
+    noise: Annotated[NoiseConfig | None, BeforeValidator(noise_section)] = None
 
     @model_validator(mode="after")
     def _something_to_read(self) -> "DataConfig":
@@ -145,9 +166,11 @@ class DataConfig(Section):
             raise ValueError("takes [[data.validation]] pairs from files, not `prepared` ones")
         return self
 
-    @field_serializer("clean")
-    def _clean_written(self, clean: CleanConfig | None) -> CleanConfig | Literal[False]:
-        return clean or False
+    @field_serializer("clean", "noise")
+    def _switch_written(
+        self, section: CleanConfig | NoiseConfig | None
+    ) -> CleanConfig | NoiseConfig | Literal[False]:
+        return section or False
 
     @property
     def is_prepared(self) -> bool:

@@ -94,12 +94,17 @@ class TranslationConfig(Config):
                 'positions = "rotary" in this attention depend on the place in the row: choose '
                 'other positions, or "exact"'
             )
-        if self.tokenizer.sampling_alpha:
+        if self.varies:
             raise ValueError(
                 'training.batches = "packed" needs sentences of known lengths, which '
-                "tokenizer.sampling_alpha changes: leave one of them out"
+                "tokenizer.sampling_alpha and data.noise change: leave one of them out"
             )
         return self
+
+    @property
+    def varies(self) -> bool:
+        """Whether sentences are tokenized from their texts each time, and not the same way."""
+        return self.tokenizer.sampling_alpha > 0.0 or self.data.noise is not None
 
     @model_validator(mode="after")
     def _positions_suffice(self) -> "TranslationConfig":

@@ -159,6 +159,8 @@ def _override(values: dict[str, object], override: str) -> None:
         )
     *sections, key = dotted.split(".")
     for section in sections:
+        if isinstance(values.get(section), bool):  # true: a section with its usual values
+            values[section] = {}
         inner = values.setdefault(section, {})
         if not isinstance(inner, dict):
             raise ConfigError(f"{section!r} in {dotted!r} is a value, not a section.", got=override)

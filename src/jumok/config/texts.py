@@ -16,6 +16,8 @@ class TextCorpusConfig(Section):
     file: DataPath
     column: str | int = 0
     format: Format = "auto"
+    encoding: str = "utf-8"
+    delimiter: str = ""
     take: Count | None = None
 
 
@@ -42,6 +44,8 @@ class LabelledCorpusConfig(Section):
     text_column: str | int = 0
     label_column: str | int = 1
     format: Format = "auto"
+    encoding: str = "utf-8"
+    delimiter: str = ""
     take: Count | None = None
 
 

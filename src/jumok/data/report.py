@@ -7,6 +7,7 @@ from jumok.errors import DataError
 from jumok.json_types import JsonObject
 
 FIRST_LINES = 5
+UTF8 = "utf-8"
 
 
 @dataclass
@@ -37,6 +38,8 @@ class CorpusReport:
     Attributes:
         unit: what is counted: "pairs", "texts".
         skip_damaged: a row that cannot be read is dropped, and is no error.
+        encoding: the character set of the text, as Python names it.
+        delimiter: between the columns of TSV and CSV; "": the format's own.
     """
 
     name: str
@@ -46,6 +49,8 @@ class CorpusReport:
     dropped: dict[str, LineCount] = field(default_factory=dict)
     unit: str = "pairs"
     skip_damaged: bool = False
+    encoding: str = UTF8
+    delimiter: str = ""
 
     def mend(self, reason: str, line: int) -> None:
         self.mended.setdefault(reason, LineCount()).add(LineCount(1, [line]))

@@ -1,25 +1,22 @@
 """The formats of documents, and the translation of a file in one of them."""
 
 import codecs
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from jumok.data.files.encoding import conversion
 from jumok.data.files.formats import FILE_KINDS, bare_name, kind_of
 from jumok.documents.document import UNKNOWN, Document, Languages
 from jumok.documents.docx import read_docx
-from jumok.documents.html import read_html
+from jumok.documents.html import HtmlDocument, read_html
 from jumok.documents.markdown import read_markdown
-from jumok.documents.messages import (
-    read_json,
-    read_notebook,
-    read_properties,
-    read_strings,
-    read_yaml,
-)
+from jumok.documents.messages import read_properties, read_strings
 from jumok.documents.plain import read_plain
 from jumok.documents.po import read_po_document
 from jumok.documents.segment import Translated
 from jumok.documents.subtitles import read_ass, read_subtitles
+from jumok.documents.trees import read_json, read_notebook, read_yaml
 from jumok.documents.xml import read_tmx_document, read_xliff_document
 from jumok.errors import ConfigError, DataError, Location
 
@@ -43,6 +40,8 @@ DOCUMENT_READERS: dict[str, Callable[[bytes, Languages], Document]] = {
     "xliff": read_xliff_document,
     "tmx": read_tmx_document,
 }
+_NO_LETTER = re.compile("[\udc80-\udcff]")  # what a byte becomes that is none
+MARKDOWN = (".md", ".mdx", ".qmd", ".rmd", ".markdown")
 FORMATS = tuple(DOCUMENT_READERS)
 BINARY_FORMATS = {"docx"}
 
@@ -56,7 +55,7 @@ def document_format(file: Path, head: bytes) -> str | None:
     kind = kind_of(file, head)
     if kind is None:
         name = bare_name(file).lower()
-        return "markdown" if name.endswith((".md", ".markdown")) else None
+        return "markdown" if name.endswith(MARKDOWN) else None
     if kind in FORMATS:
         return kind
     what, do = FILE_KINDS[kind]
@@ -69,9 +68,9 @@ def document_format(file: Path, head: bytes) -> str | None:
 
 
 def read_document(
-    content: bytes, format: str, languages: Languages, name: Path | str = ""
+    content: bytes | str, format: str, languages: Languages, name: Path | str = ""
 ) -> Document:
-    """Reads the document in these bytes.
+    """Reads the document in these bytes, without their byte order mark; or in a text, of HTML.
 
     Raises:
         ConfigError: the format does not exist.
@@ -85,7 +84,11 @@ def read_document(
             got=repr(format),
         )
     try:
-        return DOCUMENT_READERS[format](content, languages)
+        if isinstance(content, str):
+            return HtmlDocument(content, "utf-8", languages)
+        document = DOCUMENT_READERS[format](content.removeprefix(codecs.BOM_UTF8), languages)
+        _check_letters(document, content)
+        return document
     except DataError as error:
         line = error.place.line if error.place else None
         raise DataError(
@@ -97,8 +100,23 @@ def read_document(
         ) from None
 
 
+def _check_letters(document: Document, content: bytes) -> None:
+    """Raises DataError if a text has bytes that its character set does not; elsewhere they stay."""
+    if any(_NO_LETTER.search(segment.text) for segment in document.segments):
+        try:
+            content.decode()
+        except UnicodeDecodeError as error:
+            line = content.count(b"\n", 0, error.start) + 1
+            raise DataError(
+                "the text is not valid UTF-8.",
+                got=f"byte {content[error.start]:#04x}",
+                do=conversion(content),
+                place=Location("document", line),
+            ) from None
+
+
 def translate_document(
-    content: bytes,
+    content: bytes | str,
     translate: Translate,
     format: str,
     *,
@@ -118,12 +136,13 @@ def translate_document(
         MissingExtraError: the format's library is not installed.
     """
     # A byte order mark is no part of the first line; it stays.
-    mark = codecs.BOM_UTF8 if content.startswith(codecs.BOM_UTF8) else b""
-    document = read_document(content.removeprefix(mark), format, languages, name)
-    return mark + document.written(translated(document, translate))
+    marked = isinstance(content, bytes) and content.startswith(codecs.BOM_UTF8)
+    mark = codecs.BOM_UTF8 if marked else b""
+    document = read_document(content, format, languages, name)
+    return mark + document.written(_translated(document, translate))
 
 
-def translated(document: Document, translate: Translate) -> list[Translated]:
+def _translated(document: Document, translate: Translate) -> list[Translated]:
     """The translations of a document's texts; those without a word are left unchanged.
 
     Raises:

@@ -16,15 +16,9 @@ from typing import Any
 
 from jumok.data.files.damage import ANYTHING
 from jumok.data.files.elements import XmlElement
-from jumok.documents.segment import (
-    Chunk,
-    DocumentSegment,
-    PlacedInline,
-    Translated,
-    has_word,
-    paragraph,
-    place_inlines,
-)
+from jumok.data.files.unpacking import ALWAYS_UNPACKED, check_members, unpacked
+from jumok.documents.placing import PlacedInline, place_inlines
+from jumok.documents.segment import Chunk, DocumentSegment, Translated, has_long_word, paragraph
 from jumok.errors import DataError, Location, optional_import
 
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
@@ -38,7 +32,9 @@ POINTS |= {f"{W}commentReference", f"{W}footnoteRef", f"{W}endnoteRef"}
 POINTS |= {"{http://schemas.openxmlformats.org/markup-compatibility/2006}AlternateContent"}
 # Elements with runs that are not part of the sentence around them.
 INSIDE = {*WRAPPERS, f"{W}fldSimple"}
+MOST_PROPERTIES = 1000
 LETTERS = {f"{W}t", f"{W}noBreakHyphen"}
+HYPHEN = "\u2011"
 SILENT = {f"{W}rPr", f"{W}lastRenderedPageBreak", f"{W}softHyphen"}
 
 
@@ -54,6 +50,31 @@ class _Part:
     element: XmlElement
     text: str
     format: bytes
+
+    @cached_property
+    def _empty(self) -> XmlElement:
+        """A copy with one run, and only its properties."""
+        new = deepcopy(self.element)
+        runs = [new] if new.tag == f"{W}r" else list(new.iter(f"{W}r"))
+        for run in runs[1:]:
+            _remove(run)
+        for child in list(runs[0]):
+            if child.tag != f"{W}rPr":
+                _remove(child)
+        return new
+
+    def with_text(self, text: str) -> XmlElement:
+        """The element with another text."""
+        new = deepcopy(self._empty)
+        run = new if new.tag == f"{W}r" else next(new.iter(f"{W}r"))
+        for number, words in enumerate(text.split(HYPHEN)):
+            if number:
+                run.append(run.makeelement(f"{W}noBreakHyphen"))
+            written = run.makeelement(f"{W}t")
+            written.text = words
+            written.set(XML_SPACE, "preserve")
+            run.append(written)
+        return new
 
 
 @dataclass(frozen=True)
@@ -71,7 +92,6 @@ class _Sentence:
             return
         parts = [part for part in self.parts if part.text or part.format == b"point"]
         anchor = parts[0].element
-        parent = _parent_of(anchor)
         nodes = place_inlines(self.segment, translated)
         new = list(self._elements(0, len(translated.text), nodes, translated.text, self.plain))
         first, last = parts[0].text, parts[-1].text
@@ -79,11 +99,12 @@ class _Sentence:
         _pad(new[-1], "", last[len(last.rstrip()) :] if last.strip() else "")
         place = anchor.makeelement(f"{W}r")
         anchor.addprevious(place)
-        for part in parts:
-            parent.remove(part.element)
-        for element in new:
+        for element in new:  # one that is in the document already moves
             place.addprevious(element)
-        parent.remove(place)
+        for part in parts:
+            if part.format != b"point":
+                _remove(part.element)
+        _remove(place)
 
     def _elements(
         self, first: int, last: int, nodes: Sequence[PlacedInline], text: str, template: _Part
@@ -91,17 +112,17 @@ class _Sentence:
         at = first
         for node in nodes:
             if node.start > at:
-                yield _with_text(template, text[at : node.start])
+                yield template.with_text(text[at : node.start])
             part = self.of_inline[node.index]
             if part.format == b"point":
                 yield part.element  # itself: a text box in it has paragraphs of its own
                 if node.inline.before.endswith(" "):
-                    yield _with_text(template, " ")
+                    yield template.with_text(" ")
             else:
                 yield from self._elements(node.start, node.end, node.inside, text, part)
             at = node.end
         if last > at:
-            yield _with_text(template, text[at:last])
+            yield template.with_text(text[at:last])
 
 
 def _etree() -> Any:
@@ -116,19 +137,10 @@ def _parent_of(element: XmlElement) -> XmlElement:
     return parent
 
 
-def _with_text(part: _Part, text: str) -> XmlElement:
-    new = deepcopy(part.element)
-    runs = [new] if new.tag == f"{W}r" else list(new.iter(f"{W}r"))
-    for run in runs[1:]:
-        _parent_of(run).remove(run)
-    for child in list(runs[0]):
-        if child.tag != f"{W}rPr":
-            runs[0].remove(child)
-    written = runs[0].makeelement(f"{W}t")
-    written.text = text
-    written.set(XML_SPACE, "preserve")
-    runs[0].append(written)
-    return new
+def _remove(element: XmlElement) -> None:
+    """Removes an element that is not needed any more: lxml removes a full one in quadratic time."""
+    element.clear()
+    _parent_of(element).remove(element)
 
 
 def _pad(element: XmlElement, before: str, after: str) -> None:
@@ -152,7 +164,12 @@ class DocxDocument:
         parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True)
         with zipfile.ZipFile(io.BytesIO(self.content)) as archive:
             names = [name for name in archive.namelist() if _is_text(name)]
-            return {name: etree.fromstring(archive.read(name), parser) for name in sorted(names)}
+            size = sum(archive.getinfo(name).file_size for name in names)
+            if size > ALWAYS_UNPACKED:
+                raise ValueError(f"its text has {size:,} bytes, and may have {ALWAYS_UNPACKED:,}")
+            return {
+                name: etree.fromstring(unpacked(archive, name), parser) for name in sorted(names)
+            }
 
     @cached_property
     def _sentences(self) -> list[tuple[str, _Sentence]]:
@@ -180,7 +197,7 @@ class DocxDocument:
             zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as new,
         ):
             for info in old.infolist():
-                data = old.read(info)
+                data = unpacked(old, info)
                 if info.filename in changed:
                     data = _etree().tostring(
                         self._trees[info.filename],
@@ -208,6 +225,7 @@ def read_docx(content: bytes) -> DocxDocument:
     document = DocxDocument(content)
     try:  # everything is read here, so that faults are found before anything is translated
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            check_members(archive, len(content))
             broken = archive.testzip()
         if broken is not None:
             raise ValueError(f"{broken} is damaged")
@@ -257,12 +275,12 @@ def _split_runs(container: XmlElement) -> None:
                 groups.append([child])
         if len(groups) < 2:
             continue
-        properties = run.find(f"{W}rPr")
+        properties = _properties(run)
         for group in groups:
             new = run.makeelement(f"{W}r", dict(run.attrib))
+            run.addprevious(new)  # lxml moves elements within a document in linear time
             new.extend([*([deepcopy(properties)] if properties is not None else []), *group])
-            run.addprevious(new)
-        _parent_of(run).remove(run)
+        _remove(run)
 
 
 def _as_part(child: XmlElement) -> _Part | None:
@@ -283,11 +301,11 @@ def _as_part(child: XmlElement) -> _Part | None:
     kinds = {node.tag for node in child} - SILENT
     if kinds <= LETTERS:
         text = "".join(
-            node.text or "" if node.tag == f"{W}t" else "\u2011"
+            node.text or "" if node.tag == f"{W}t" else HYPHEN
             for node in child
             if node.tag not in SILENT
         )
-        if _is_raised(child) and not has_word(text):
+        if _is_raised(child) and not has_long_word(text):
             return _Part(child, "", b"point")
         return _Part(child, text, _look(child))
     if len(kinds) == 1 and kinds <= POINTS:
@@ -300,9 +318,17 @@ def _is_raised(run: XmlElement) -> bool:
     return run.find(f"{W}rPr/{W}vertAlign") is not None
 
 
+def _properties(run: XmlElement) -> XmlElement | None:
+    """Its format. Each part of a run has a copy, so there is a limit."""
+    properties = run.find(f"{W}rPr")
+    if properties is not None and sum(1 for _ in properties.iter("*")) > MOST_PROPERTIES:
+        raise ValueError(f"a run has more than {MOST_PROPERTIES} properties")
+    return properties
+
+
 def _look(run: XmlElement) -> bytes:
     """A run's format as bytes, without what spelling checkers write into it."""
-    properties = run.find(f"{W}rPr")
+    properties = _properties(run)
     if properties is None:
         return b""
     kept = deepcopy(properties)
@@ -321,7 +347,9 @@ def _sentence(parts: Sequence[_Part]) -> Iterator[_Sentence]:
         amount[part.format] = amount.get(part.format, 0) + len(part.text)
     if not amount:
         return
-    commonest = max(amount, key=lambda format: amount[format])
+    # What is in a link or a control is no plain text if there is any other.
+    bare = {part.format for part in parts if part.element.tag not in WRAPPERS and part.text.strip()}
+    commonest = max(amount, key=lambda format: (format in bare, amount[format]))
     chunks: list[Chunk] = []
     owners: list[_Part] = []
     previous: bytes | None = None

@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 
 from jumok.documents.document import Languages, Slot, TextDocument
-from jumok.documents.markup import Attribute, Token, attributes, end_of, escape, tokens
+from jumok.documents.markup import Attribute, Token, attributes, end_of, escape, tokens, unescape
+from jumok.documents.placing import rendered
 from jumok.documents.segment import (
     Chunk,
     DocumentSegment,
     Translated,
+    has_long_word,
     has_word,
     paragraph,
-    rendered,
     with_frozen,
 )
 
@@ -32,9 +33,9 @@ INLINE = _names(
 DRAWN = _names("svg math object canvas")
 UNTRANSLATED = _names("code kbd samp") | DRAWN
 """Elements inside of a sentence whose text is not translated."""
-RAISED = _names("sup sub")
+RAISED = _names("sup sub var")
 """Elements that stay as they are, beside their word, if there is no word in them: an exponent, an
-index, the number of a note."""
+index, a variable, the mark of a note."""
 UNREAD = _names("pre script style textarea template iframe audio video")
 """Elements that are left unchanged with all their content."""
 RAW = _names("script style textarea")
@@ -213,7 +214,7 @@ def html_chunks(text: str, sentence: list[Token]) -> Iterator[Chunk]:
         raw, name = text[token.start : token.end], token.name.lower()
         index += 1
         if token.kind == "text":
-            yield Chunk("text", raw, html.unescape(raw))
+            yield Chunk("text", raw, unescape(raw))
         elif token.kind in ("empty", "other") or name in VOID:
             yield Chunk("point", raw)
         elif token.kind == "open" and (name in UNTRANSLATED or _untranslated(raw)):
@@ -236,7 +237,7 @@ def _raised(text: str, sentence: list[Token]) -> dict[int, int]:
     open_ones: list[int] = []
     for index, token in enumerate(sentence):
         name = token.name.lower()
-        if token.kind == "text" and open_ones and has_word(text[token.start : token.end]):
+        if token.kind == "text" and open_ones and has_long_word(text[token.start : token.end]):
             open_ones.clear()
         elif token.kind == "open" and name in RAISED:
             open_ones.append(index)
@@ -247,7 +248,7 @@ def _raised(text: str, sentence: list[Token]) -> dict[int, int]:
 
 def _words(text: str, inside: list[Token]) -> str:
     parts = (text[part.start : part.end] for part in inside if part.kind == "text")
-    return html.unescape("".join(parts)).strip()
+    return unescape("".join(parts)).strip()
 
 
 def tagged_chunks(text: str, frozen: re.Pattern[str]) -> list[Chunk]:

@@ -1,14 +1,22 @@
 """Markdown: paragraphs, headings, items and cells; code, addresses, front matter, math stay."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from jumok.documents.document import Slot, TextDocument
 from jumok.documents.html import VOID, slots_of
-from jumok.documents.markdown_dialects import COPIED, FROZEN, add_dialects
+from jumok.documents.markdown_dialects import (
+    COPIED,
+    FROZEN,
+    SPAN_CLOSE,
+    SPAN_OPEN,
+    add_dialects,
+)
 from jumok.documents.markup import tokens
-from jumok.documents.segment import Chunk, paragraph, rendered
+from jumok.documents.placing import rendered
+from jumok.documents.segment import Chunk, paragraph
 from jumok.errors import DataError, Location, optional_import
 
 if TYPE_CHECKING:
@@ -20,12 +28,19 @@ FRONT_MATTER = re.compile(
     re.DOTALL,
 )
 _SPECIAL = re.compile(r"([\\`*\[\]<]|(?<!\w)_|_(?!\w))")
+_OF_DIALECTS = frozenset("$~^={}|@:%")
+"""Signs that get a backslash where the source has one before them."""
+
 _BLOCK = re.compile(r"^(\d+)([.)]\s)|^([#>+-])(?=\s|[#>])")
 
 
 def read_markdown(content: bytes) -> TextDocument:
     """Reads a page as CommonMark with tables, strikethrough, and what dialects add."""
-    text = content.decode("utf-8", errors="surrogateescape")
+    return markdown_page(content.decode("utf-8", errors="surrogateescape"))
+
+
+def markdown_page(text: str) -> TextDocument:
+    """Reads a page that is text already."""
     front = FRONT_MATTER.match(text)
     start = front.end() if front else 0
     with optional_import("reading Markdown", extra="documents"):
@@ -97,11 +112,21 @@ class _Page:
             return
         before, segment, after = content
         end = start + sum(len(chunk.raw) for chunk in chunks) - len(after)
-        escape = _escaped_in_cell if self.cell else _escaped
+        signs = {chunk.text for chunk in chunks if chunk.raw == f"\\{chunk.text}"} & _OF_DIALECTS
+        escape = partial(_escaped, signs=signs | {"|"} if self.cell else signs)
         yield Slot(
             places[start + len(before)], places[end - 1] + 1, segment,
-            lambda translated: rendered(segment, translated, escape),
+            lambda translated: _begun(rendered(segment, translated, escape)),
         )  # fmt: skip
+
+
+_COMMENT = re.compile(r"((?:<!--(?:[^-]|-(?!->))*+-->|<[?!][^<>]*+>)\s*+)++")
+
+
+def _begun(written: str) -> str:
+    """The text with comments at its end: at its beginning they would make a block of HTML of it."""
+    comments = _COMMENT.match(written)
+    return f"{written[comments.end() :]} {comments[0].rstrip()}" if comments else written
 
 
 def _groups(block: "Token") -> Iterator[tuple[list[Chunk], int]]:
@@ -137,8 +162,11 @@ class _Inlines:
         rest = iter(children)
         for child in rest:
             if child.type in ("softbreak", "hardbreak"):
+                # The title of a quotation that is a note is a line of its own.
+                titled = self.content.startswith("[!") and "\n" not in self.content[: self.at]
                 raw = self._take(_BREAK.match(self.content, self.at))
-                yield Chunk("text", raw, " ", "break" if child.type == "hardbreak" else "")
+                ends = titled or child.type == "hardbreak"
+                yield Chunk("text", raw, " ", "break" if ends else "")
                 continue
             gap = self._gap(child)
             if gap:
@@ -173,13 +201,17 @@ class _Inlines:
             return Chunk("point", self._slice(self.at + len(child.content)))
         if child.type == FROZEN:
             return Chunk("frozen", self._slice(self.at + len(child.content)), child.content)
+        if child.type in (SPAN_OPEN, SPAN_CLOSE):
+            kind = "open" if child.type == SPAN_OPEN else "close"
+            return Chunk(kind, self._slice(self.at + len(child.content)), name="span")
         if child.type == "image":
             label = _label_end(self.content, self.at + 2)
             return Chunk("point", self._slice(_address_end(self.content, label) or label + 1))
         if child.type == "html_inline":
             token = next(tokens(child.content))
             kind = token.kind if token.kind in ("open", "close") else "point"
-            kind = "point" if token.name.lower() in VOID else kind
+            alone = child.content.endswith("/>") or token.name.lower() in VOID
+            kind = "point" if alone else kind
             return Chunk(kind, self._slice(self.at + len(child.content)), name=token.name.lower())
         if child.type == "link_open":
             self.labels.append(self.at + 1)
@@ -244,11 +276,9 @@ def _after_space(content: str, at: int) -> int:
     return match.end() if match else at
 
 
-def _escaped(text: str) -> str:
-    """Plain text, with a backslash before what would be markup."""
+def _escaped(text: str, signs: Iterable[str]) -> str:
+    """Plain text, with a backslash before what would be markup, and before these signs."""
     safe = _SPECIAL.sub(r"\\\1", text)
+    for sign in signs:
+        safe = safe.replace(sign, f"\\{sign}")
     return _BLOCK.sub(lambda match: f"{match[1] or ''}\\{match[2] or match[3]}", safe)
-
-
-def _escaped_in_cell(text: str) -> str:
-    return _escaped(text).replace("|", r"\|")

@@ -6,6 +6,7 @@ time within what one start has read.
 """
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from jumok.errors import optional_import
@@ -17,6 +18,12 @@ if TYPE_CHECKING:
 
 FROZEN = "frozen"
 COPIED = "copied"
+SPAN_OPEN, SPAN_CLOSE = "span_open", "span_close"
+"""The brackets around words with attributes: [words]{.class}."""
+
+_BRACES = r"\{[^{}]*+\}"
+for _ in range(3):
+    _BRACES = rf"\{{(?:[^{{}}]|{_BRACES})*+\}}"
 
 _INLINE = re.compile(
     r"""
@@ -25,9 +32,11 @@ _INLINE = re.compile(
       | (?<![\\$\w])\$(?=[^\s$])(?:[^$\\]|\\.)*+(?<!\s)\$(?![\d$])
       | \\\((?=[^()]*[\\^_=+{}])(?:[^\\]|\\(?![()]))*+\\\)
       | \{\{[^<%{}][^{}]*+\}\}                    # a variable
+      | \{[\w.$()\[\]'"]++\}                       # of MDX
     )
   | (?P<copied>
         \A\[[ xX]\](?=[ \t])                      # a box of a task list
+      | (?<=[ \t])\^[\w-]++\Z                     # the name of a block
       | \[\^[^\]\[\s]++\]:?                        # a footnote's mark, and its definition
       | \^\[[^\]\[]*+\]                            # a footnote in the text
       | \[![A-Za-z]++\][+-]?                       # the kind of a quotation: [!NOTE]
@@ -35,11 +44,18 @@ _INLINE = re.compile(
       | !?\[\[[^\]\[]++\]\](?!\()                  # a wiki link, and no link of [1]
       | \{\{[<%][^{}]*+\}\}                        # a shortcode
       | \{%(?:[^%{]|%(?!\})|\{(?!%))*+%\}          # a tag of a template
-      | \{[:\#.][^{}]*+\}                          # attributes
+      | \{[ ]?[:\#.][^{}]*+\}                      # attributes
+      | \{/\*(?:[^*]|\*(?!/))*+\*/\}              # a comment of MDX
       | (?<![\w:]):[a-z0-9_+-]++:(?![\w:])         # an emoji by its name
       | (?<!=)==(?!=) | (?<!\+)\+\+(?!\+)          # ends of highlighted and inserted text
     )
-    """,
+  | (?<!\])(?P<span_open>\[)[^\]\[]++(?P<span_close>\]\{[ ]?[:\#.][^{}]*+\})
+  | (?P<html_inline>                               # a tag of MDX with braces
+        (?=<[A-Za-z][^<>{]*+\{) <[\w.:-]++
+        (?: \s++ (?: [\w:-]++ (?:="[^"]*+"|='[^']*+'|(?!=)) | (?:[\w:-]++=)?+ BRACES ) )*+
+        \s*+ /?>
+    )
+    """.replace("BRACES", _BRACES),
     re.VERBOSE | re.DOTALL,
 )
 
@@ -48,12 +64,22 @@ _LINE = re.compile(
     :{3,}.*                                        # a fence of a directive
   | \{\{[^{}]*\}\} | \{%[^%]*%\} | \{[:\#.][^{}]*\}
   | \[TOC\] | \[\[_?TOC_?\]\]
-  | import\s(?:[\w*{}\s,]+\sfrom\s)?["'][^"']*["'];?  # of MDX
-  | export\s(?:const|default|function)\b.*[=({].*
+  | \*\[[^\]\[]+\]:.*                             # an abbreviation
+  | \([\w.:-]+\)=                                # the name of what follows
     """,
     re.VERBOSE,
 )
 """A line that is copied, and ends a paragraph."""
+
+_MODULE = re.compile(
+    r"""
+    import\s(?:[\w*{}\s,]+\sfrom\s)?["'][^"']*["'];?
+  | import\s[\w*\s,]*\{[\w\s,]*
+  | export\s(?:const|let|default|function|async|class)\b.*[=({].*
+    """,
+    re.VERBOSE,
+)
+"""The first line of what MDX imports or exports, which ends where its brackets are closed."""
 
 _ADMONITION = re.compile(r"(?:!!!|\?\?\?\+?|===\+?)[ \t]+[\w\"'].*")
 """A line that is copied; what is indented below is text."""
@@ -78,8 +104,8 @@ _AROUND = (
 def add_dialects(parser: "MarkdownIt") -> None:
     """Teaches the parser the constructs of this module.
 
-    Their inline tokens are `frozen`, for what is a part of the sentence, or `copied`; blocks are
-    `copied`.
+    Their inline tokens are `frozen`, for what is a part of the sentence, `copied`, or ends of a
+    span; blocks are `copied`.
     """
     with optional_import("reading Markdown", extra="documents"):
         from mdit_py_plugins.deflist import deflist_plugin
@@ -95,15 +121,23 @@ def add_dialects(parser: "MarkdownIt") -> None:
 def _inline(state: "StateInline", silent: bool) -> bool:
     texts = state.env.setdefault(COPIED, {})
     if state.src not in texts:
-        texts[state.src] = {match.start(): match for match in _INLINE.finditer(state.src)}
-    match = texts[state.src].get(state.pos)
-    if match is None or match.end() > state.posMax:
+        texts[state.src] = {start: (kind, end) for kind, start, end in _spans(state.src)}
+    kind, end = texts[state.src].get(state.pos, ("", 0))
+    if not kind or end > state.posMax:
         return False
     if not silent:
-        token = state.push(match.lastgroup, "", 0)
-        token.content = token.markup = match[0]
-    state.pos = match.end()
+        token = state.push(kind, "", 0)
+        token.content = token.markup = state.src[state.pos : end]
+    state.pos = end
     return True
+
+
+def _spans(text: str) -> Iterator[tuple[str, int, int]]:
+    """The kinds and spans of the constructs in a text."""
+    for match in _INLINE.finditer(text):
+        kinds = (SPAN_OPEN, SPAN_CLOSE) if match[SPAN_OPEN] else (str(match.lastgroup),)
+        for kind in kinds:
+            yield kind, *match.span(kind)
 
 
 def _block(state: "StateBlock", first: int, end: int, silent: bool) -> bool:
@@ -128,6 +162,8 @@ def _block(state: "StateBlock", first: int, end: int, silent: bool) -> bool:
 
 def _last_line(state: "StateBlock", line: str, first: int, end: int) -> int | None:
     """The last line of a block that is copied whole; None: none begins here, or none ends it."""
+    if _MODULE.fullmatch(line.rstrip()):
+        return _balanced(state, first, end)
     for number, (begin, close) in enumerate(_AROUND):
         start = begin.match(line)
         if start is None:
@@ -142,6 +178,21 @@ def _last_line(state: "StateBlock", line: str, first: int, end: int) -> int | No
                 return other
         unclosed.add((number, end))
     return None
+
+
+def _balanced(state: "StateBlock", first: int, end: int) -> int:
+    """The line on which all brackets are closed that are opened from here, or the first."""
+    unclosed = state.env.setdefault("unclosed", set())
+    if ("brackets", end) in unclosed:
+        return first
+    depth = 0
+    for number in range(first, end):
+        line = _line(state, number)
+        depth += sum(map(line.count, "([{")) - sum(map(line.count, ")]}"))
+        if depth <= 0:
+            return number
+    unclosed.add(("brackets", end))
+    return first
 
 
 def _line(state: "StateBlock", number: int) -> str:

@@ -8,9 +8,11 @@ from typing import NamedTuple
 _TOKEN = re.compile(
     r"(?P<comment><!--.*?(?:-->|\Z))"
     r"|(?P<cdata><!\[CDATA\[.*?(?:\]\]>|\Z))"
+    r"|(?P<template><%(?:(?!%>|<%).)*+%>)"  # without another inside: linear
+    r"|(?P<program><\?(?:(?!\?>|<\?).)*+\?>)"
     r"|(?P<declaration><[!?][^>]*(?:>|\Z))"
-    r"|(?P<tag></?[A-Za-z_](?:[^<>\"']|\"[^\"]*\"|'[^']*')*>)"
-    r"|(?P<broken></?[A-Za-z][^<>]*>)",
+    r"|(?P<tag></?[A-Za-z_](?:[^<>\"']++|\"[^\"]*+\"|'[^']*+')*+>)"
+    r"|(?P<broken></?[A-Za-z][^<>]*+>)",
     re.DOTALL,
 )
 _NAME = re.compile(r"</?([^\s/>]+)")
@@ -18,6 +20,9 @@ _ATTRIBUTE = re.compile(
     r"(?P<name>[^\s=\"'<>/]+)(?:\s*=\s*(?:\"(?P<double>[^\"]*)\"|'(?P<single>[^']*)'"
     r"|(?P<bare>[^\s\"'<>=`]+)))?"
 )
+
+_NO_CHARACTER = re.compile("&#(?:[0-9]{8,}+|[xX][0-9A-Fa-f]{8,}+)")
+"""A reference to a number that is too large; Python refuses to read the longest."""
 
 
 class Token(NamedTuple):
@@ -92,10 +97,15 @@ def attributes(tag: str) -> dict[str, Attribute]:
     name = _NAME.match(tag)
     for match in _ATTRIBUTE.finditer(tag, name.end() if name else 0):
         group = next((one for one in ("double", "single", "bare") if match[one] is not None), "")
-        value = html.unescape(match[group]) if group else ""
+        value = unescape(match[group]) if group else ""
         start, end = match.span(group) if group else (match.end(), match.end())
         values.setdefault(match["name"].lower(), Attribute(value, start, end))
     return values
+
+
+def unescape(text: str) -> str:
+    """The text with the characters that its references name."""
+    return html.unescape(_NO_CHARACTER.sub("&#xfffd", text))
 
 
 def escape(text: str) -> str:

@@ -1,39 +1,44 @@
-"""Catalogs of a program's messages: .properties, .strings, YAML and JSON; and notebooks.
+"""Catalogs of a program's messages: .properties and .strings; what YAML and JSON share with them.
 
-Keys and comments stay; a changed file is written as translate-toolkit and ruamel.yaml write it.
+A text is replaced in its place, with the quotes and escapes of its format; every other
+character of the file stays.
 """
 
-import io
-import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
+from typing import NamedTuple
 
-from jumok.documents.document import Document, TextDocument
-from jumok.documents.markdown import read_markdown
 from jumok.documents.po import Message
 from jumok.documents.segment import DocumentSegment, Translated
-from jumok.errors import DataError, Location, optional_import
+from jumok.errors import DataError, Location
+
+
+class Value(NamedTuple):
+    """A text of a catalog, and the characters of the file that it is written with.
+
+    Attributes:
+        write: returns the characters for another text.
+    """
+
+    start: int
+    end: int
+    text: str
+    write: Callable[[str], str]
 
 
 @dataclass(frozen=True)
 class MessagesDocument:
-    """A catalog.
+    """A catalog; its values are in the order of the file."""
 
-    Attributes:
-        texts: each with what puts another text in its place.
-        dump: writes the catalog with the new texts.
-    """
-
-    content: bytes
-    texts: Sequence[tuple[str, Callable[[str], None]]]
-    dump: Callable[[], bytes]
+    content: str
+    values: Sequence[Value]
+    charset: str = "utf-8"
 
     @cached_property
     def _messages(self) -> list[Message]:
-        return [Message.of(text) for text, _ in self.texts]
+        return [Message.of(value.text) for value in self.values]
 
     @property
     def segments(self) -> Sequence[DocumentSegment]:
@@ -41,182 +46,130 @@ class MessagesDocument:
 
     def written(self, translations: Sequence[Translated]) -> bytes:
         rest = list(reversed(translations))
-        changed = False
-        for (text, put), message in zip(self.texts, self._messages, strict=True):
+        parts, at = [], 0
+        for value, message in zip(self.values, self._messages, strict=True):
             new = message.written(rest)
-            if new != text:
-                put(new)
-                changed = True
-        return self.dump() if changed else self.content
+            if new != value.text:
+                parts += [self.content[at : value.start], value.write(new)]
+                at = value.end
+        return "".join([*parts, self.content[at:]]).encode(self.charset)
+
+
+def unreadable(format: str, fault: str, line: int | None = None) -> DataError:
+    """The error for a file that is not of a format."""
+    place = Location(format, line)
+    return DataError(f"the file is not readable as {format}.", got=fault, place=place)
+
+
+_LINE_END = r"(?:\r\n?|\n)"
+_PROPERTY = re.compile(
+    rf"""
+    [ \t\f]*+
+    (?: {_LINE_END}
+      | [\#!][^\r\n]*+
+      | (?P<key>(?:[^\\\s=:]|\\(?:\r\n|.))*+)
+        (?:[ \t\f]|\\{_LINE_END})*+ [=:]?+ (?:[ \t\f]|\\{_LINE_END})*+
+        (?P<value>(?:[^\\\r\n]|\\(?:\r\n|.)|\\\Z)*+)
+    ) {_LINE_END}?+
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_PROPERTY_ESCAPE = re.compile(rf"\\(?:{_LINE_END}[ \t\f]*|u([0-9A-Fa-f]{{4}})|(.)|\Z)", re.DOTALL)
+_CONTROLS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+_ESCAPED = {sign: f"\\{letter}" for letter, sign in _CONTROLS.items()} | {"\\": "\\\\"}
 
 
 def read_properties(content: bytes) -> MessagesDocument:
-    """Reads the messages of a Java program.
+    """Reads the messages of a Java program: in UTF-8, or else in ISO 8859-1, as Java does.
 
     A file in ASCII is written in ASCII, with escapes that every version of Java reads.
     """
-    with optional_import("reading .properties files", extra="documents"):
-        from translate.storage.properties import javafile
-    store = javafile()
-    document = _read_units(content, "properties", store)
-    if content.isascii():
-        store.encoding = "iso-8859-1"  # what is not in it is escaped
-    return document
+    charset = "utf-8"
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        charset, text = "iso-8859-1", content.decode("iso-8859-1")
+    values = []
+    at = 0
+    while at < len(text) and (match := _PROPERTY.match(text, at)):
+        at = match.end()
+        if match["value"]:
+            words = _PROPERTY_ESCAPE.sub(_property_character, match["value"])
+            write = partial(_property, charset="ascii" if text.isascii() else charset)
+            values.append(Value(*match.span("value"), _joined_surrogates(words), write))
+    return MessagesDocument(text, values, charset)
+
+
+def _property_character(match: re.Match[str]) -> str:
+    if match[1]:
+        return chr(int(match[1], 16))
+    return _CONTROLS.get(match[2], match[2]) if match[2] else ""
+
+
+def _joined_surrogates(text: str) -> str:
+    """The text with pairs of surrogates as the characters that they stand for."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def _property(text: str, charset: str) -> str:
+    escaped = "".join(_ESCAPED.get(letter, letter) for letter in text)
+    if escaped.startswith(" "):
+        escaped = "\\" + escaped
+    return "".join(
+        letter if _encodes(letter, charset) else _unicode_escape(letter) for letter in escaped
+    )
+
+
+def _unicode_escape(letter: str) -> str:
+    """One or two UTF-16 units, with the capitals that Java's own tools write."""
+    units = letter.encode("utf-16-be", "surrogatepass").hex().upper()
+    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
+
+
+def _encodes(letter: str, charset: str) -> bool:
+    return letter.isascii() or charset == "utf-8" or (charset != "ascii" and letter <= "\xff")
+
+
+_STRINGS = re.compile(
+    r"(?P<comment>/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z)|//[^\n]*+)"
+    r"|\"(?P<string>(?:[^\"\\]|\\.)*+)\"|(?P<sign>[=;\"])",
+    re.DOTALL,
+)
+_STRINGS_ESCAPE = re.compile(r"\\(?:[Uu]([0-9A-Fa-f]{4})|(.))", re.DOTALL)
 
 
 def read_strings(content: bytes) -> MessagesDocument:
-    """Reads the messages of a program for Apple's systems."""
-    with optional_import("reading .strings files", extra="documents"):
-        from translate.storage.properties import stringsutf8file
-    return _read_units(content, "strings", stringsutf8file())
-
-
-def _read_units(content: bytes, format: str, store: Any) -> MessagesDocument:
-    """Reads a file by a store of translate-toolkit; raises DataError: it is not of the format."""
-    from translate.storage.base import ParseError
-
-    try:
-        store.parse(content)
-    except (ParseError, UnicodeDecodeError, ValueError) as error:
-        raise _unreadable(format, str(error)) from None
-    texts = [(unit.source, partial(setattr, unit, "target")) for unit in store.units if unit.source]
-    return MessagesDocument(content, texts, partial(bytes, store))
-
-
-def read_json(content: bytes) -> MessagesDocument:
-    """Reads messages in JSON; they are written with the indentation of the file.
+    """Reads the messages of a program for Apple's systems.
 
     Raises:
-        DataError: it is not JSON, or a value is no text, so that it is no catalog.
+        DataError: it is not in UTF-8, or a text has no end.
     """
     try:
-        tree = json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise _unreadable("json", str(error)) from None
-    indent = re.search(rb"\n([ \t]+)\S", content)
-    end = "\n" if content.endswith(b"\n") else ""
-
-    def dump() -> bytes:
-        space = indent[1].decode() if indent else None
-        written = json.dumps(tree, indent=space, ensure_ascii=False)
-        return (written + end).encode("utf-8", "surrogatepass")
-
-    return MessagesDocument(content, list(_texts("json", tree)), dump)
+        text = content.decode()
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise unreadable("strings", f"byte {content[error.start]:#04x}", line) from None
+    return MessagesDocument(text, list(_strings_in(text)))
 
 
-def read_yaml(content: bytes) -> MessagesDocument:
-    """Reads messages in YAML.
-
-    Raises:
-        DataError: it is not YAML, or a value is no text, so that it is no catalog.
-        MissingExtraError: ruamel.yaml is not installed.
-    """
-    with optional_import("reading YAML files", extra="documents"):
-        from ruamel.yaml import YAML
-        from ruamel.yaml.error import YAMLError
-    yaml = YAML()
-    yaml.preserve_quotes, yaml.width = True, 10**9
-    try:
-        tree = yaml.load(content)
-    except (YAMLError, UnicodeDecodeError, RecursionError) as error:
-        raise _unreadable("yaml", str(error)) from None
-
-    def dump() -> bytes:
-        stream = io.BytesIO()
-        yaml.dump(tree, stream)
-        return stream.getvalue()
-
-    return MessagesDocument(content, list(_texts("yaml", tree)), dump)
-
-
-def _texts(format: str, tree: Any) -> Iterator[tuple[str, Callable[[str], None]]]:
-    """The texts of a tree, in order, each with what puts another one in its place.
-
-    Values that are no text are left alone under a single key at the top, the language, as Rails
-    has it; elsewhere they are a sign of settings, whose texts are names.
-    """
-    of_language = isinstance(tree, dict) and len(tree) == 1
-    if not isinstance(tree, (dict, list)):
-        raise _unreadable(format, "it is one value")
-    # YAML's aliases may lead to one node many times, or round in a circle.
-    seen: set[int] = set()
-    waiting = [tree]
-    while waiting:
-        node = waiting.pop()
-        if id(node) in seen:
+def _strings_in(text: str) -> Iterator[Value]:
+    previous = ""
+    for match in _STRINGS.finditer(text):
+        if match["comment"] is not None:
             continue
-        seen.add(id(node))
-        children = []
-        for key, value in list(node.items() if isinstance(node, dict) else enumerate(node)):
-            if isinstance(value, str):
-                yield value, partial(_put, node, key)
-            elif isinstance(value, (dict, list)):
-                children.append(value)
-            elif not of_language:
-                raise DataError(
-                    f"this {format} file is no catalog of messages.",
-                    expected="texts by their keys",
-                    got=f"{key}: {value}",
-                    do="extract its texts, one sentence per line",
-                    place=Location(format),
-                )
-        waiting += reversed(children)
+        if match["sign"] == '"' or (previous == "value" and match["sign"] != ";"):
+            raise unreadable("strings", match[0][:60], text.count("\n", 0, match.start()) + 1)
+        if match["string"] is not None and previous == "=":
+            raw = match["string"]
+            words = _joined_surrogates(_STRINGS_ESCAPE.sub(_property_character, raw))
+            as_they_are = {sign for sign in "\n\t\r" if sign in raw}
+            yield Value(*match.span("string"), words, partial(_string, kept=as_they_are))
+            previous = "value"
+        else:
+            previous = match["sign"] or ""
 
 
-def _put(node: Any, key: Any, text: str) -> None:
-    node[key] = type(node[key])(text)  # of YAML's own kinds, which keep the quotes
-
-
-def _unreadable(format: str, fault: str) -> DataError:
-    return DataError(f"the file is not readable as {format}.", got=fault, place=Location(format))
-
-
-@dataclass(frozen=True)
-class NotebookDocument:
-    """A Jupyter notebook: the cells in Markdown."""
-
-    content: bytes
-    notebook: dict[str, object]
-    cells: Sequence[tuple[dict[str, object], TextDocument]]
-
-    @property
-    def segments(self) -> Sequence[DocumentSegment]:
-        return [segment for _, page in self.cells for segment in page.segments]
-
-    def written(self, translations: Sequence[Translated]) -> bytes:
-        """The notebook as Jupyter writes it."""
-        if all(
-            one.text == other.text for one, other in zip(self.segments, translations, strict=True)
-        ):
-            return self.content
-        at = 0
-        for cell, page in self.cells:
-            after = at + len(page.segments)
-            text = page.replaced(translations[at:after])
-            cell["source"] = (
-                text.splitlines(keepends=True) if isinstance(cell["source"], list) else text
-            )
-            at = after
-        written = json.dumps(self.notebook, indent=1, ensure_ascii=False)
-        return (written + "\n").encode("utf-8", "surrogatepass")
-
-
-def read_notebook(content: bytes) -> Document:
-    """Reads a Jupyter notebook.
-
-    Raises:
-        DataError: it is no notebook.
-    """
-    try:
-        notebook = json.loads(content)
-        cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "markdown"]
-        texts = ["".join(cell["source"]) for cell in cells]
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise DataError(
-            "the file is not readable as a Jupyter notebook.",
-            expected="a JSON object with cells (format 4)",
-            got=str(error),
-            place=Location("notebook"),
-        ) from None
-    pages = [read_markdown(text.encode("utf-8", "surrogatepass")) for text in texts]
-    return NotebookDocument(content, notebook, list(zip(cells, pages, strict=True)))
+def _string(text: str, kept: set[str]) -> str:
+    """The text between quotes; signs that the source has without a backslash get none."""
+    escapes = {**_ESCAPED, '"': '\\"'}
+    return "".join(letter if letter in kept else escapes.get(letter, letter) for letter in text)

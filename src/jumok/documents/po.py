@@ -5,64 +5,122 @@ option --use-fuzzy.
 """
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from jumok.data.files.elements import PoStore, PoUnit
 from jumok.data.files.translators import HEADER_LANGUAGE, parse_po
 from jumok.documents.document import Languages, check_language
 from jumok.documents.html import tagged_chunks
-from jumok.documents.segment import DocumentSegment, Paragraph, Translated, paragraph, rendered
+from jumok.documents.placing import rendered
+from jumok.documents.segment import DocumentSegment, Paragraph, Translated, paragraph
 from jumok.errors import DataError, Location, optional_import
 
 PLACEHOLDER = re.compile(
     r"%(?:\([\w.]+\))?+(?:\d+\$)?+[-+#0']*+(?:\d+|\*)?+(?:\.\d+)?+(?:hh|h|ll|l|q|z|j|t|L)?"
     r"[diouxXeEfgGcsra%@]"
     r"|%\([\w.]+\)|%%|[$%]?\{[^{}\s]*\}|\{\{[^{}]*\}\}|%\d+"
+    r"|(?<![\w-])(?:--[A-Za-z][\w-]*+|-[A-Za-z](?=[,\s]|\Z))"
 )
-"""Placeholders that a program fills in: %s, %(name)d, %1$s, {name}, ${name}, {{ name }}."""
+"""Placeholders that a program fills in: %s, %(name)d, %1$s, {name}, ${name}, {{ name }}; and the
+options of a command: -v, --verbose.
+"""
+
+COLUMNS = re.compile(r"(\n|\t+ *| {2,})")
+"""What separates the lines and columns of a message, each of which is translated by itself."""
 
 ACCELERATOR = re.compile(
-    r"(?<![\w&~])(?:&(?!\w{1,31};)|[_~])[A-Za-z0-9](?!\w{0,31}_)"
-    r"|(?<=[A-Za-z])&(?!\w{1,31};)[a-z]"  # no R&D
+    r"(?<![\w&~])(?:&(?!\w{1,31};)[A-Za-z0-9]|[_~](?!id\b)[A-Za-z])(?!\w{0,31}_)"  # no ~5
+    r"|(?<=[A-Za-z])(?:&(?!\w{1,31};)|~)[a-z]"  # no R&D
 )
 """The key of a menu's entry: &File, _File, ~File, E&xit."""
 
-_PO_CHARSET = re.compile(rb"charset=([\w.:-]+)")
+LABEL = re.compile(r"[A-Z]\S*+(?: \S++){0,3}+")
+"""A text in which the key may be a small letter: Save _as."""
+
+_FORMAT = re.compile(r"(?<![\w-])(?!no-|impossible-)(?:possible-)?+([a-z-]++)(?<=-format)")
+_PERCENT = re.compile(
+    r"%(?:\([\w.]++\)|\d++\$)?+[-+ #0']*+(?:\d++|\*)?+(?:\.(?:\d++|\*)?+)?+"
+    r"(?:hh|h|ll|l|q|L|j|z|t)?+[A-Za-z@%]?+"
+)
+_BRACE = re.compile(r"\{\{|\}\}|[{}][^{}]*+\}?+")
+_NUMBERED = {"c", "objc", "gcc-internal", "gfc-internal", "php", "boost", "kde", "qt"}
+"""The formats in which an argument can be named by its number: %2$s."""
+
+_CHARSET = re.compile(r"(?<=charset=)[\w.:-]+")
 
 
 @dataclass(frozen=True)
 class Message:
-    """A message of a program, line by line; tags and placeholders in it are kept."""
+    """A message of a program; tags and placeholders in it are kept.
 
-    lines: tuple[Paragraph | str, ...]
+    Attributes:
+        parts: each part as written, with its paragraph; None: it is not translated.
+    """
+
+    parts: tuple[tuple[str, Paragraph | None], ...]
     accelerator: str = ""
 
     @classmethod
     def of(cls, text: str) -> "Message":
         """The message in this text; the key of a menu's entry is taken out."""
-        marks = list(ACCELERATOR.finditer(text))
+        label = LABEL.fullmatch(text)
+        marks = [
+            mark
+            for mark in ACCELERATOR.finditer(text)
+            if label or not re.match("[_~][a-z]", mark[0])
+        ]
         accelerator = marks[0][0] if len(marks) == 1 else ""
         if accelerator:
             text = text[: marks[0].start()] + text[marks[0].start() + 1 :]
-        lines = text.split("\n")
-        parts = tuple(paragraph(tagged_chunks(one, PLACEHOLDER)) or one for one in lines)
+        every = COLUMNS.split(text)
+        parts = tuple((one, paragraph(tagged_chunks(one, PLACEHOLDER))) for one in every)
         return cls(parts, accelerator)
 
     @property
     def segments(self) -> list[DocumentSegment]:
-        return [line.segment for line in self.lines if isinstance(line, Paragraph)]
+        return [content.segment for _, content in self.parts if content]
 
     def written(self, translations: list[Translated]) -> str:
         """The message; removes its translations from the end of the list."""
-        lines = []
-        for line in self.lines:
-            if isinstance(line, Paragraph):
-                text = rendered(line.segment, translations.pop())
-                lines.append(f"{line.before}{text}{line.after}")
-            else:
-                lines.append(line)
-        return _with_accelerator("\n".join(lines), self.accelerator)
+        written = []
+        for raw, content in self.parts:
+            translated = translations.pop() if content else None
+            if content and translated and translated.text != content.segment.text:
+                raw = content.before + rendered(content.segment, translated) + content.after
+            written.append(raw)
+        return _with_accelerator("".join(written), self.accelerator)
+
+
+def _formatted(source: str, text: str, flags: Iterable[str]) -> str | None:
+    """A translation with the arguments of its source, as msgfmt checks them by the flags of the
+    entry; None: it has others, or in an order that cannot be written.
+    """
+    names = (named[1] for flag in flags if (named := _FORMAT.search(flag)))
+    format = next(names, "").removesuffix("-format")
+    if not format:
+        return text
+    if "brace" in format or format in ("java", "csharp"):
+        same = Counter(_BRACE.findall(source)) == Counter(_BRACE.findall(text))
+        return text if same else None
+    known = _arguments(source)
+    text = _PERCENT.sub(lambda m: m[0] if m[0] in {"%%", *known} else f"%{m[0]}", text)
+    order = _arguments(text)
+    if Counter(order) != Counter(known):
+        return None
+    if order == known or all("(" in one or "$" in one for one in known):
+        return text
+    if format not in _NUMBERED or any(sign in one for one in known for sign in "*$("):
+        return None
+    places = {one: [at for at, other in enumerate(known, 1) if other == one] for one in known}
+    return _PERCENT.sub(
+        lambda m: m[0] if m[0] == "%%" else f"%{places[m[0]].pop(0)}${m[0][1:]}", text
+    )
+
+
+def _arguments(text: str) -> list[str]:
+    return [match[0] for match in _PERCENT.finditer(text) if match[0] != "%%"]
 
 
 def _with_accelerator(text: str, accelerator: str) -> str:
@@ -91,6 +149,7 @@ class PoDocument:
     content: bytes
     store: PoStore
     entries: Sequence[tuple[PoUnit, tuple[Message, ...]]]
+    charset: str = "utf-8"
 
     @property
     def segments(self) -> Sequence[DocumentSegment]:
@@ -102,7 +161,10 @@ class PoDocument:
         ]
 
     def written(self, translations: Sequence[Translated]) -> bytes:
-        """The catalog; the first plural form is the singular, all others are the plural."""
+        """The catalog; the first plural form is the singular, all others are the plural.
+
+        Entries whose translation `msgfmt --check` would refuse stay as they are.
+        """
         if not self.entries:
             return self.content
         rest = list(reversed(translations))
@@ -110,6 +172,12 @@ class PoDocument:
             from translate.misc import multistring
         for unit, forms in self.entries:
             written = [message.written(rest) for message in forms]
+            sources = unit.source.strings if len(forms) > 1 else [str(unit.source)]
+            pairs = zip(map(str, sources), written, strict=True)
+            checked = [_formatted(source, text, unit.typecomments) for source, text in pairs]
+            written = [text for text in checked if text is not None]
+            if len(written) < len(forms):
+                continue
             if len(written) > 1:
                 many = self._plural_forms()
                 unit.target = multistring.multistring(
@@ -118,7 +186,11 @@ class PoDocument:
             else:
                 unit.target = written[0]
             unit.markfuzzy()
-        return bytes(self.store)
+        catalog = bytes(self.store).decode("utf-8")
+        try:
+            return _named(catalog, self.charset).encode(self.charset)
+        except UnicodeEncodeError:  # a letter that it lacks
+            return _named(catalog, "UTF-8").encode("utf-8")
 
     def _plural_forms(self) -> int:
         count = str(self.store.getheaderplural()[0] or "")
@@ -132,8 +204,8 @@ def read_po_document(content: bytes, languages: Languages) -> PoDocument:
         DataError: it is not PO, or not in the character set that it names, or for another language.
         MissingExtraError: translate-toolkit is not installed.
     """
-    _check_charset(content)  # the library would read anything as Latin-1
-    store = parse_po(content, "PO", "documents")
+    charset, text = _decoded(content)
+    store = parse_po(_named(text, "UTF-8").encode(), "PO", "documents")
     entries = []
     for unit in store.units:
         if unit.isheader() and (code := HEADER_LANGUAGE.search(str(unit.target))):
@@ -142,15 +214,25 @@ def read_po_document(content: bytes, languages: Languages) -> PoDocument:
             continue
         forms = unit.source.strings if unit.hasplural() else [unit.source]
         entries.append((unit, tuple(Message.of(str(form)) for form in forms)))
-    return PoDocument(content, store, entries)
+    return PoDocument(content, store, entries, charset)
 
 
-def _check_charset(content: bytes) -> None:
-    """Raises DataError if the bytes are not in the character set that the header names."""
-    match = _PO_CHARSET.search(content)
-    named = "utf-8" if match is None or match[1] == b"CHARSET" else match[1].decode()
+def _named(text: str, charset: str) -> str:
+    """The catalog with this character set in its header."""
+    return _CHARSET.sub(charset, text, count=1)
+
+
+def _decoded(content: bytes) -> tuple[str, str]:
+    """The character set that the header names, and the text; the library would read most of them
+    as Latin-1.
+
+    Raises:
+        DataError: the bytes are not in it, or it is not known.
+    """
+    match = _CHARSET.search(content.decode("ascii", "replace"))
+    named = "utf-8" if match is None or match[0] == "CHARSET" else match[0]
     try:
-        content.decode(named)
+        return named, content.decode(named)
     except UnicodeDecodeError as error:
         raise DataError(
             "the file is not in the character set that it names.",

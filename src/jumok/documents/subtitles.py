@@ -8,23 +8,26 @@ from typing import NamedTuple
 
 from jumok.documents.document import Slot, TextDocument
 from jumok.documents.html import tagged_chunks
-from jumok.documents.segment import (
-    Chunk,
-    DocumentSegment,
-    Translated,
-    paragraph,
-    rendered,
-    with_frozen,
-)
+from jumok.documents.placing import rendered
+from jumok.documents.segment import Chunk, DocumentSegment, Translated, paragraph, with_frozen
 from jumok.errors import DataError, Location
 
 _TIME = r"(?:\d+:)?\d+:\d\d[,.]\d{1,3}"
 # The line with the times, then the lines up to a blank one.
 CUE = re.compile(rf"^{_TIME}[ \t]*-->[ \t]*{_TIME}[^\n]*\n((?:[^\S\n]*\S[^\n]*(?:\n|\Z))+)", re.M)
 SPEAKER = re.compile(r"[ \t]*[-–—][ \t]?")  # two speakers in one cue, a line each
+BEGINS = re.compile(r"[ \t]*(?:>>|<v[ .]|[A-Z][A-Z0-9 .'-]{0,30}:(?=\s|\Z))")
+"""A line of another speaker, who is named."""
+
+SOUND = re.compile(r"[ \t]*(?:\[[^\[\]]*\]|\([^()]*\)|♪[^♪]*♪)[ \t]*")
+"""A line that says what is heard, and is no part of what is spoken."""
+
 WORD_TIME = re.compile(r"<\d[\d:.,]*>")  # of the word that follows
 SPACE = re.compile(r"<[^<>]*>|\{[^{}]*\}| ")
 _DRAWING = re.compile(r"\{[^{}]*\\p[1-9]")
+
+
+NO_BREAK = "\xa0"
 
 
 class _Syntax(NamedTuple):
@@ -33,10 +36,12 @@ class _Syntax(NamedTuple):
     Attributes:
         style: of the words that follow; its matches are kept, and stay beside their words.
         line_end: between the lines of a cue.
+        blank: a space that does not break; "" if it is written as such.
     """
 
     style: re.Pattern[str]
     line_end: re.Pattern[str]
+    blank: str = ""
 
     def chunks(self, text: str) -> Iterable[Chunk]:
         """The parts of a cue's text, in which a line's end is a space."""
@@ -45,13 +50,14 @@ class _Syntax(NamedTuple):
                 yield Chunk("point", chunk.raw)
             elif chunk.kind == "text":
                 for part in with_frozen([chunk], self.line_end):
-                    yield Chunk("text", part.raw, " ") if part.kind == "frozen" else part
+                    words = part.raw.replace(self.blank, NO_BREAK) if self.blank else part.raw
+                    yield Chunk("text", part.raw, " " if part.kind == "frozen" else words)
             else:
                 yield chunk
 
 
 CUES = _Syntax(re.compile(rf"\{{\\[^{{}}]*\}}|{WORD_TIME.pattern}"), re.compile(r"\r?\n"))
-EVENTS = _Syntax(re.compile(r"\{[^{}]*\}"), re.compile(r"\\[Nnh]"))
+EVENTS = _Syntax(re.compile(r"\{[^{}]*\}"), re.compile(r"\\[Nn]"), r"\h")
 
 
 def read_subtitles(content: bytes) -> TextDocument:
@@ -108,12 +114,15 @@ def read_ass(content: bytes) -> TextDocument:
 
 def _slots(text: str, first: int, last: int, syntax: _Syntax) -> Iterator[Slot]:
     lines: list[tuple[int, int]] = []
+    apart = False
     ends = [*(match.span() for match in syntax.line_end.finditer(text, first, last)), (last, last)]
     for end, after in ends:
         speaker = SPEAKER.match(text, first, end)
-        if speaker and lines:
+        sound = SOUND.fullmatch(text, first, end)
+        if lines and (apart or sound or speaker or BEGINS.match(text, first, end)):
             yield from _slot(text, lines, syntax)
             lines = []
+        apart = sound is not None
         if end > first:
             lines.append((speaker.end() if speaker else first, end))
         first = after
@@ -128,14 +137,22 @@ def _slot(text: str, lines: list[tuple[int, int]], syntax: _Syntax) -> Iterator[
         before, segment, after = content
         line_end = syntax.line_end.search(text, start, end)
         write = partial(
-            _broken, segment=segment, lines=len(lines), newline=line_end[0] if line_end else ""
+            _broken,
+            segment=segment,
+            lines=len(lines),
+            newline=line_end[0] if line_end else "",
+            blank=syntax.blank,
         )
         yield Slot(start + len(before), end - len(after), segment, write)
 
 
-def _broken(translated: Translated, segment: DocumentSegment, lines: int, newline: str) -> str:
+def _broken(
+    translated: Translated, segment: DocumentSegment, lines: int, newline: str, blank: str
+) -> str:
     """The translation with its markup, on the number of lines of the source, of similar lengths."""
     written = rendered(segment, translated)
+    if blank:
+        written = written.replace(NO_BREAK, blank)
     times = iter(sorted(WORD_TIME.findall(written)))  # they rise, in whatever order words are
     written = WORD_TIME.sub(lambda _: next(times), written)
     letters = list(written)

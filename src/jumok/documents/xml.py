@@ -1,6 +1,5 @@
 """XLIFF and TMX: missing translations are added, and every other byte is kept."""
 
-import html
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -8,15 +7,9 @@ from typing import NamedTuple
 
 from jumok.data.files.translators import TEXT_ELEMENTS, UNFINISHED, is_language
 from jumok.documents.document import Languages, Slot, TextDocument, check_language
-from jumok.documents.markup import Token, attributes, end_of, escape, tokens
-from jumok.documents.segment import (
-    Chunk,
-    DocumentSegment,
-    Paragraph,
-    Translated,
-    paragraph,
-    rendered,
-)
+from jumok.documents.markup import Token, attributes, end_of, escape, tokens, unescape
+from jumok.documents.placing import rendered
+from jumok.documents.segment import Chunk, DocumentSegment, Paragraph, Translated, paragraph
 from jumok.errors import DataError, Location, optional_import
 
 OPENS, CLOSES = {"bpt", "bx", "sc"}, {"ept", "ex", "ec"}  # two elements that enclose text
@@ -88,7 +81,7 @@ def xml_chunks(text: str, inside: Sequence[Token]) -> list[Chunk]:
         known = attributes(raw) if token.kind in ("open", "empty") else {}
         first, index = index, index + 1
         if token.kind == "text":
-            chunks.append(Chunk("text", raw, html.unescape(raw)))
+            chunks.append(Chunk("text", raw, unescape(raw)))
             continue
         protected = "translate" in known or (
             "mtype" in known and known["mtype"].value == "protected"
@@ -105,7 +98,7 @@ def xml_chunks(text: str, inside: Sequence[Token]) -> list[Chunk]:
         kind = "open" if name in OPENS else "close" if name in CLOSES else "point"
         frozen = name == "mrk"
         texts = [part for part in inside[first:index] if frozen and part.kind == "text"]
-        words = html.unescape("".join(text[part.start : part.end] for part in texts))
+        words = unescape("".join(text[part.start : part.end] for part in texts))
         chunks.append(Chunk("frozen" if frozen else kind, raw, words, f"code {number}"))
     return chunks
 
@@ -131,9 +124,14 @@ def _xliff_slots(text: str, sequence: list[Token], languages: Languages) -> Iter
     open_side: _Side | None = None
     apart = 0  # depth of elements whose sources are not to be translated
     unit: Token | None = None
+    kept: list[bool] = []  # of the elements around: whether they are not to be translated
     for token in sequence:
         name = local(token)
         step = {"open": 1, "close": -1}.get(token.kind, 0)
+        if name in ("file", "group", "unit") and step > 0:
+            kept.append(_is_kept(text, token, kept))
+        elif name in ("file", "group", "unit") and step < 0 and kept:
+            kept.pop()
         if name in ("xliff", "file") and token.kind == "open":
             yield from _target_language(text, token, languages)
         if name in ("alt-trans", "matches", "originalData", "notes"):
@@ -143,7 +141,8 @@ def _xliff_slots(text: str, sequence: list[Token], languages: Languages) -> Iter
         elif name in ("trans-unit", "segment") and token.kind == "open":
             sides, unit = {}, token
         elif name in ("trans-unit", "segment") and token.kind == "close" and unit is not None:
-            yield from _unit(text, unit, sides)
+            if not _is_kept(text, unit, kept):
+                yield from _unit(text, unit, sides)
         elif name in ("source", "target", "seg-source") and token.kind != "close":
             sides[name] = _Side(token)
             open_side = sides[name] if token.kind == "open" else None
@@ -151,6 +150,12 @@ def _xliff_slots(text: str, sequence: list[Token], languages: Languages) -> Iter
             open_side.end, open_side = token, None
         elif open_side is not None:
             open_side.inside.append(token)
+
+
+def _is_kept(text: str, token: Token, around: Sequence[bool]) -> bool:
+    """Whether an element is not to be translated, by its own attribute or the element around it."""
+    said = attributes(text[token.start : token.end]).get("translate")
+    return said.value == "no" if said else bool(around and around[-1])
 
 
 def _target_language(text: str, token: Token, languages: Languages) -> Iterator[Slot]:
@@ -181,13 +186,15 @@ def _unit(text: str, unit: Token, sides: dict[str, _Side]) -> Iterator[Slot]:
     if source is None:
         return
     known = attributes(text[unit.start : unit.end])
-    if known.get("translate") and known["translate"].value == "no":
-        return
     unfinished = True
     if target is not None:
         state = attributes(text[target.begin.start : target.begin.end]).get("state")
         state = state or known.get("state")
         unfinished = bool(state and state.value in UNFINISHED)
+        if unfinished and (drafted := known.get("state")):
+            span = unit.start + drafted.start, unit.start + drafted.end
+            done = partial(_constant, "translated")
+            yield Slot(*span, DocumentSegment(""), done, keep=False)
     segmented = sides.get("seg-source", source)
     parts = _segments(segmented.inside, text) or [_Part(segmented.inside)]
     present = {part.number: part for part in _segments(target.inside, text)} if target else {}
@@ -197,12 +204,12 @@ def _unit(text: str, unit: Token, sides: dict[str, _Side]) -> Iterator[Slot]:
             content = paragraph(xml_chunks(text, part.inside))
             if not unfinished and _has_text(text, there.inside):
                 continue
-            begin, end = there.tags(text)
+            tags = there.tags(text)
             if content is not None:
-                yield _written(content, begin, end, *there.span())
+                yield _written(content, *tags, *there.span())
             elif part.inside:  # a number, a sign
                 same = text[part.inside[0].start : part.inside[-1].end]
-                copied = partial(_constant, f"{begin}{same}{end}")
+                copied = partial(_constant, f"{tags[0]}{same}{tags[1]}")
                 yield Slot(*there.span(), DocumentSegment(""), copied, keep=False)
         return
     if target is not None and not unfinished and _has_text(text, target.inside):

@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from jumok.config.stack import StackConfig
 from jumok.engine.embedding import TABLE_LENGTH, turns, vectors_of
-from jumok.engine.packing import Array, Kind, Packed, Weights, output_table
-from jumok.engine.quantising import Quantised, stacked
+from jumok.engine.packing import Array, Packed, Weights, output_table
+from jumok.engine.quantising import Precision, Quantised, stacked
 from jumok.engine.structures import (
     BlockLayout,
     LinearLayout,
@@ -97,7 +97,7 @@ class PackedStacks:
         self,
         config: StackConfig,
         weights: Weights,
-        kind: Kind,
+        kind: Precision,
         blocks: tuple[int, int],
         *,
         cross: bool,

@@ -8,7 +8,8 @@ from jumok.config.captioner import CaptionerConfig, RnnDecoderConfig
 from jumok.engine import recurrent
 from jumok.engine.blocks import missing_part
 from jumok.engine.native import NativeModel
-from jumok.engine.packing import Kind, Weights
+from jumok.engine.packing import Weights
+from jumok.engine.quantising import Precision
 from jumok.engine.recurrent import NativeRecurrent
 from jumok.engine.transformer import NativeDecoder
 
@@ -21,7 +22,9 @@ def missing(config: CaptionerConfig) -> str | None:
     return missing_part(decoder)
 
 
-def native_decoder(config: CaptionerConfig, weights: Weights, kind: Kind = "fp32") -> NativeModel:
+def native_decoder(
+    config: CaptionerConfig, weights: Weights, kind: Precision = "fp32"
+) -> NativeModel:
     """The decoder of a captioner, every source of which is a Memory.
 
     Args:

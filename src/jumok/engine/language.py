@@ -18,8 +18,8 @@ import numpy as np
 from jumok.config.causal import CausalConfig
 from jumok.engine.blocks import PackedStacks
 from jumok.engine.forced import Keeping
-from jumok.engine.packing import Array, Kind, Weights
-from jumok.engine.quantising import Quantised
+from jumok.engine.packing import Array, Weights
+from jumok.engine.quantising import Precision, Quantised
 from jumok.engine.request import Request, session_of
 from jumok.engine.searching import SearchRules
 from jumok.engine.steps import StepRow, read_rows
@@ -52,7 +52,7 @@ class NativeCausal:
         config: CausalConfig,
         weights: Weights,
         context: int,
-        kind: Kind = "fp32",
+        kind: Precision = "fp32",
         integers: Mapping[str, Quantised] | None = None,
     ) -> None:
         self._packed = PackedStacks(

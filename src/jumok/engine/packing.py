@@ -1,21 +1,19 @@
 """Weights as the engine reads them: aligned arrays, and linear layers in panels of 64 outputs."""
 
 from collections.abc import Container
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from jumok.engine.quantising import Quantised, quantised
+from jumok.engine.quantising import Precision, Quantised, quantised
 from jumok.engine.structures import LinearLayout
 
 Array = npt.NDArray[np.float32]
 Weights = dict[str, Array]
-Kind = Literal["fp32", "bf16", "int8"]
 
 PANEL = 64
 ALIGNMENT = 64
-GROUPS: dict[Kind, int] = {"fp32": 1, "bf16": 2, "int8": 4}
+GROUPS: dict[Precision, int] = {"fp32": 1, "bf16": 2, "int8": 4}
 """How many neighbouring inputs of an output lie side by side."""
 
 
@@ -31,7 +29,7 @@ def output_table(*known: Container[str]) -> str:
 class Packed:
     """The arrays whose addresses the engine has; they live as long as this does."""
 
-    def __init__(self, kind: Kind) -> None:
+    def __init__(self, kind: Precision) -> None:
         self.kind = kind
         self.arrays: dict[int, npt.NDArray[np.generic]] = {}
 

@@ -10,8 +10,8 @@ from jumok.config.recurrent import GATES, STATES, RecurrentConfig
 from jumok.engine.blocks import Elements, filled, padded
 from jumok.engine.forced import Depth
 from jumok.engine.native import NativeModel
-from jumok.engine.packing import Array, Kind, Packed, Weights, output_table
-from jumok.engine.quantising import Quantised
+from jumok.engine.packing import Array, Packed, Weights, output_table
+from jumok.engine.quantising import Precision, Quantised
 from jumok.engine.request import session_of
 from jumok.engine.structures import (
     CellLayout,
@@ -70,7 +70,7 @@ class NativeRecurrent(NativeModel):
         self,
         config: RecurrentConfig,
         weights: Weights,
-        kind: Kind = "fp32",
+        kind: Precision = "fp32",
         integers: Mapping[str, Quantised] | None = None,
     ) -> None:
         assert missing(config) is None

@@ -9,8 +9,8 @@ from jumok.config.stack import StackConfig
 from jumok.engine.blocks import PackedStacks, missing_part
 from jumok.engine.forced import Depth
 from jumok.engine.native import NativeModel
-from jumok.engine.packing import Kind, Weights
-from jumok.engine.quantising import Quantised
+from jumok.engine.packing import Weights
+from jumok.engine.quantising import Precision, Quantised
 from jumok.engine.request import session_of
 from jumok.engine.structures import loaded_engine
 
@@ -31,7 +31,7 @@ class NativeTransformer(NativeModel):
         self,
         config: TransformerConfig,
         weights: Weights,
-        kind: Kind = "fp32",
+        kind: Precision = "fp32",
         integers: Mapping[str, Quantised] | None = None,
     ) -> None:
         assert missing_part(config) is None
@@ -41,7 +41,7 @@ class NativeTransformer(NativeModel):
         self,
         config: StackConfig,
         weights: Weights,
-        kind: Kind,
+        kind: Precision,
         layers: tuple[int, int],
         integers: Mapping[str, Quantised] | None = None,
     ) -> None:
@@ -61,6 +61,8 @@ class NativeDecoder(NativeTransformer):
         weights: by their names in a bundle, float32.
     """
 
-    def __init__(self, config: StackDecoderConfig, weights: Weights, kind: Kind = "fp32") -> None:
+    def __init__(
+        self, config: StackDecoderConfig, weights: Weights, kind: Precision = "fp32"
+    ) -> None:
         assert missing_part(config) is None
         self._pack(config, weights, kind, (0, config.layers))

@@ -81,8 +81,8 @@ def calibrated(outputs: Sequence[JudgedOutput], meaning: str, on: str) -> Calibr
     halves = np.arange(len(outputs)) % 2 == 0
     held_out = np.empty(len(outputs))
     for half in (halves, ~halves):
-        fitted = fit([outputs[row] for row in np.flatnonzero(~half)])
-        for row in np.flatnonzero(half):
+        fitted = fit([outputs[row] for row in np.flatnonzero(~half).tolist()])
+        for row in np.flatnonzero(half).tolist():
             held_out[row] = fitted.of(outputs[row].own, outputs[row].evidence)
     own = np.array([each.own for each in outputs])
     bins = reliability_bins(held_out[usual], truth[usual])

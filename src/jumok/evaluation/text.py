@@ -3,7 +3,8 @@
 BLEU depends on the tokenizer: one checkpoint scores 27.5 to 29.0 under four scorers.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 from typing import Literal
 
@@ -15,6 +16,7 @@ from sacrebleu.significance import PairedTest, Result
 from jumok.bundle.card import Score
 from jumok.errors import ConfigError, DataError, MissingExtraError
 from jumok.evaluation.intervals import RESAMPLES
+from jumok.systems.translation.segments import Split
 from jumok.systems.translation.sentences import WITHOUT_SPACES, language_code
 
 Metric = Literal["bleu", "chrf", "chrf++", "ter"]
@@ -75,6 +77,19 @@ def score_text(
             signature = signatures[name].format()
             scores.append(Score(name, float(result.score), mean - half, mean + half, signature))
     return scores
+
+
+def read_as(scores: Iterable[Score], split: Split, keep: bool | Sequence[str]) -> tuple[Score, ...]:
+    """The scores of a translator, whose signatures say how it read its lines.
+
+    Args:
+        split, keep: those of `Translator.translate`.
+    """
+    kept = "no" if keep is False else "yes" if keep is True else "yes:" + ",".join(keep)
+    said = f"split:{split}|keep:{kept}"
+    return tuple(
+        replace(each, signature="|".join(filter(None, (each.signature, said)))) for each in scores
+    )
 
 
 def bleu_tokenizer(language: str) -> str:

@@ -19,14 +19,15 @@ class KeyTerms:
     """The steps for one query and one key.
 
     Attributes:
-        product: q . k, or v . tanh(q + k) where the score is a small network.
+        product: q . k, or v . tanh(q + k) where the score is a small network; None: it is another
+            score, which was recorded.
         score: the product scaled, and with its bias; minus infinity where the mask hides the key.
         weight: softmax over all keys.
         given: the norm of the attended value, | weight x value |.
     """
 
     key: str
-    product: float
+    product: float | None
     score: float
     weight: float
     given: float
@@ -75,8 +76,9 @@ def choose(
             that writes it; None: as in the model's alignment setting.
 
     Raises:
-        DataError: no such token. ModelError: no such part or layer.
+        DataError: no such token, or the text was copied. ModelError: no such part or layer.
     """
+    _check_read(trace)
     parts = [part] if part else ["encoder", "cross", "decoder", "image"]
     for candidate in parts:
         sites = [site for site in trace.sites if site.part == candidate]
@@ -99,12 +101,22 @@ def choose(
     )
 
 
+def _check_read(trace: Trace) -> None:
+    if trace.copied:
+        raise DataError(
+            "there is no word in this text: it was copied, and the model read nothing.",
+            got=repr(trace.text),
+            do="give a text with a word",
+        )
+
+
 def part_sites(trace: Trace, part: Part | None = None) -> list[Site]:
     """The sites of a part, or of the first part that the trace has.
 
     Raises:
-        ModelError: the trace has no attention of that part.
+        DataError: the text was copied. ModelError: the trace has no attention of that part.
     """
+    _check_read(trace)
     known = [each for each in PART_ORDER if any(site.part == each for site in trace.sites)]
     wanted = part or next(iter(known), None)
     sites = [site for site in trace.sites if site.part == wanted]
@@ -185,25 +197,22 @@ def explain(trace: Trace, site: Site, row: int, head: int | None = None) -> Expl
         head: from 0; None: the one with the largest weight in this row.
 
     Raises:
-        ModelError: no such head, a trace without vectors, or a score of another kind.
+        ModelError: no such head, a trace without vectors, or weights that come from no scores.
     """
     if site.query is None or site.key is None or site.value is None:
         raise ModelError(
             "the trace contains weights only.", do="record it at level qk: jumok look --level qk"
         )
-    if site.scale is None:
-        raise ModelError(
-            "the scores cannot be recomputed from the vectors.",
-            expected="products of queries and keys, or additive scores",
-            got=f"the score {site.kind!r}",
-            do="look at the weights instead: jumok look",
-        )
     if head is None:
         head = int(site.weights[:, row].max(axis=1).argmax())
     if not 0 <= head < len(site.weights):
         raise _no_head(site, head)
-    products = _products(site, head, row)
-    scores = products * site.scale
+    products: npt.NDArray[np.float64] | None = None
+    if site.scale is None:
+        scores = _recorded_scores(site, head, row)
+    else:
+        products = _products(site, head, row)
+        scores = products * site.scale
     if site.bias is not None:
         scores = scores + site.bias[head, row]
     if site.allowed is not None:
@@ -214,9 +223,10 @@ def explain(trace: Trace, site: Site, row: int, head: int | None = None) -> Expl
     weights = powers / (powers.sum() + rest)
     norms = weights * np.linalg.norm(site.value[head], axis=-1)
     keys = [readable(token) for token in trace.axes[site.keys].tokens]
+    shown = [None] * len(keys) if products is None else products.tolist()
     looks = tuple(
-        KeyTerms(key, *map(float, numbers))
-        for key, *numbers in zip(keys, products, scores, weights, norms, strict=True)
+        KeyTerms(key, product, *map(float, numbers))
+        for key, product, *numbers in zip(keys, shown, scores, weights, norms, strict=True)
     )
     query = readable(trace.axes[site.queries].tokens[row])
     off = float(np.abs(weights - site.weights[head, row]).max())
@@ -225,6 +235,17 @@ def explain(trace: Trace, site: Site, row: int, head: int | None = None) -> Expl
         sink=None if site.sink is None else rest / float(powers.sum() + rest),
         factor=1.0 if site.factors is None else float(site.factors[head]),
     )  # fmt: skip
+
+
+def _recorded_scores(site: Site, head: int, row: int) -> npt.NDArray[np.float64]:
+    if site.scores is None:
+        raise ModelError(
+            "the scores cannot be recomputed from the vectors, and were not recorded.",
+            expected="products of queries and keys, additive scores, or recorded ones",
+            got=f"the attention {site.kind!r}",
+            do="look at the weights instead: jumok look",
+        )
+    return site.scores[head, row].astype(np.float64)
 
 
 def _products(site: Site, head: int, row: int) -> npt.NDArray[np.float64]:

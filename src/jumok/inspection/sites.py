@@ -70,7 +70,9 @@ class SitePlace:
 
 @dataclass(frozen=True)
 class AttentionCall:
-    """A recorded call of an attention module: see `Attention`. No vectors at level "weights"."""
+    """A recorded call of an attention module: see `Attention`. At level "weights" there are no
+    vectors, and no scores.
+    """
 
     weights: Float[Tensor, "rows heads query key"]
     kind: str
@@ -80,6 +82,7 @@ class AttentionCall:
     allowed: Tensor | None
     sink: Tensor | None
     factors: Tensor | None
+    scores: Tensor | None
     vectors: tuple[Tensor, Tensor, Tensor] | None
 
     @classmethod
@@ -90,7 +93,9 @@ class AttentionCall:
             for name, fact in vars(attention).items()
         }
         vectors = facts.pop("query"), facts.pop("key"), facts.pop("value")
-        return cls(**facts, vectors=None if level == "weights" else vectors)
+        if level == "weights":
+            return cls(**facts | {"scores": None}, vectors=None)
+        return cls(**facts, vectors=vectors)
 
     @property
     def full_bias(self) -> Float[Tensor, "rows heads query key"]:
@@ -146,8 +151,10 @@ class SiteBuilder:
         if last.bias is not None:
             biases = torch.cat([call.full_bias[row] for call in calls], dim=1)
             bias = numpy_of(biases[:, :queries, :keys])
+        made = [call.scores[row] for call in calls if call.scores is not None]
+        scores = numpy_of(torch.cat(made, dim=1)[:, :queries, :keys]) if made else None
         allowed = _mask(calls, row, queries, keys)
-        return self.site(name, last, numpy_of(weights), vectors, bias, allowed)
+        return self.site(name, last, numpy_of(weights), vectors, bias, allowed, scores)
 
     def site(
         self,
@@ -157,11 +164,12 @@ class SiteBuilder:
         vectors: tuple[Array, Array, Array] | None,
         bias: Array | None,
         allowed: Mask | None,
+        scores: Array | None,
     ) -> Site:
         """The site with what it computed for one input.
 
         Args:
-            weights, vectors, bias, allowed: as in `Site`; norms need the vectors.
+            weights, vectors, bias, allowed, scores: as in `Site`; norms need the vectors.
         """
         place = self.place(name)
         query, key, value = (None, None, None) if vectors is None else vectors
@@ -184,6 +192,7 @@ class SiteBuilder:
             residual_gate=residual_gate_of(self.model, name),
             sink=None if call.sink is None else numpy_of(call.sink),
             factors=None if call.factors is None else numpy_of(call.factors),
+            scores=scores,
         )
 
     def _norms(self, name: str, weights: Array, value: Array) -> Array | None:
@@ -213,7 +222,7 @@ def sites_at(sites: Sequence[Site], level: Level) -> tuple[Site, ...]:
     """The part of the sites that the level keeps."""
     if level != "weights":
         return tuple(sites)
-    return tuple(replace(site, query=None, key=None, value=None) for site in sites)
+    return tuple(replace(site, query=None, key=None, value=None, scores=None) for site in sites)
 
 
 def residual_gate_of(model: nn.Module, site: str) -> float | None:

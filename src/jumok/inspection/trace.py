@@ -10,8 +10,6 @@ import io
 import json
 import zipfile
 from collections.abc import Container, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field, replace
 from itertools import repeat
 from pathlib import Path
@@ -20,6 +18,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
+from jumok.attention.overrides import changes_here
 from jumok.attention.role import Part
 from jumok.data.files.atomic import atomic_file
 from jumok.errors import optional_import
@@ -41,25 +40,12 @@ STEP_CHOICES = 5
 
 ARRAYS = (
     *("weights", "norms", "bias", "allowed", "energy", "query", "key", "value"),
-    *("sink", "factors"),
+    *("sink", "factors", "scores"),
 )
-
-_CHANGES: ContextVar[tuple[str, ...]] = ContextVar("jumok_changes", default=())
-
-
-def changes_here() -> tuple[str, ...]:
-    """The changes of models in this context: "head off: cross 2.3", "patched: decoder.blocks.1"."""
-    return _CHANGES.get()
-
-
-@contextmanager
-def naming(changes: tuple[str, ...]) -> Iterator[None]:
-    """Names further changes, for the traces that are made inside the block."""
-    token = _CHANGES.set((*_CHANGES.get(), *changes))
-    try:
-        yield
-    finally:
-        _CHANGES.reset(token)
+PLAIN = (
+    *("model", "fingerprint", "changes", "task", "level", "text", "output"),
+    *("index", "segment", "segments"),
+)
 
 
 @dataclass(frozen=True)
@@ -123,6 +109,7 @@ class Site:
         sink: (heads), the score of each head's sink, which takes the rest of every row; None: none.
         factors: (heads), the factor of each head's map in the output, negative where a map is
             subtracted (differential attention); None: all are 1.
+        scores: (heads query key), without the bias and the mask, where `scale` is None; level "qk".
     """
 
     __pydantic_config__: ClassVar[dict[str, object]] = JUDGED
@@ -145,6 +132,7 @@ class Site:
     residual_gate: float | None = None
     sink: Array | None = None
     factors: Array | None = None
+    scores: Array | None = None
 
     def __repr__(self) -> str:
         return f"<Site {self.name} ({self.kind}): weights {self.weights.shape}>"
@@ -202,6 +190,8 @@ class Trace:
             ones included: the target's axis is a tree (`Axis.parents`), and each of its tokens has
             one row at every site.
         index: the index of this input among all recorded texts or images, from 0.
+        segment: which of the `segments` of its text, from 0: a translator reads a line sentence by
+            sentence. None: the text was read whole, for an output that was given.
         changes: those by `jumok.changed` and `jumok.patched` ("head off: cross 2.3").
         walk: the vectors around the attention modules, for the page; not saved in files.
     """
@@ -222,12 +212,19 @@ class Trace:
     tree: "Trace | None" = None
     fingerprint: str = ""
     index: int = 0
+    segment: int | None = 0
+    segments: int = 1
     changes: tuple[str, ...] = field(default_factory=changes_here)
     walk: Walk | None = None
 
     def __repr__(self) -> str:
         texts = " -> ".join(repr(each) for each in (self.text, self.output) if each)
         return f"<Trace of {self.model} ({self.task}, {self.level}): {texts}>"
+
+    @property
+    def copied(self) -> bool:
+        """Whether there was nothing to read: a text without a word is its own translation."""
+        return bool(self.text) and not self.axes
 
     def hypothesis(self, token: int) -> "Trace":
         """The hypothesis of a tree that ends with this token of the target, as a trace."""
@@ -320,16 +317,8 @@ class Trace:
 
     def head(self) -> dict[str, object]:
         """All but the arrays, as plain JSON."""
-        return {
+        return {name: getattr(self, name) for name in PLAIN} | {
             "format": TRACE_FORMAT,
-            "model": self.model,
-            "fingerprint": self.fingerprint,
-            "index": self.index,
-            "changes": list(self.changes),
-            "task": self.task,
-            "level": self.level,
-            "text": self.text,
-            "output": self.output,
             "axes": {name: asdict(axis) for name, axis in self.axes.items()},
             "picture": None if self.picture is None else asdict(self.picture),
             "sites": [site_head(site) for site in self.sites],
@@ -390,7 +379,7 @@ def _at_positions(site: Site, axis: str, path: Sequence[int]) -> Site:
     """A site with only these positions of one axis, as queries and as keys."""
     asks, answers = site.queries == axis, site.keys == axis
     cut = {}
-    for name in ("weights", "norms", "bias", "allowed", "query", "key", "value"):
+    for name in ("weights", "norms", "bias", "allowed", "scores", "query", "key", "value"):
         array = getattr(site, name)
         if array is not None and (answers if name in ("key", "value") else asks):
             array = array[..., path, :]

@@ -20,6 +20,7 @@ import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
 from jumok.bundle.fingerprint import fingerprint_in
+from jumok.data.files.unpacking import check_members, unpacked
 from jumok.errors import BundleError, Location, ModelError
 from jumok.inspection.findings import SearchTree
 from jumok.inspection.trace import (
@@ -38,18 +39,12 @@ from jumok.inspection.trace import (
 )
 from jumok.json_types import JsonObject
 
-ALWAYS_UNPACKED = 64 << 20
-MOST_UNPACKED = 100
-"""A trace may unpack to this many times its file's size; with almost all masked, it is 20 times."""
-
 DEEPEST_TRACE = 2
 """The deepest nesting of traces: a trace contains that of its search."""
 
 ARRAY_HEADER = re.compile(
     r"\{'descr': '([<|][fb][1248])', 'fortran_order': (True|False), 'shape': (\([\d, ]*\)), \}\s*"
 )
-READABLE = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-ENCRYPTED = 1
 PNG = "data:image/png;base64,"
 
 FAULTS = (
@@ -158,9 +153,9 @@ class Recording:
         recording.save("all.npz")
 
     Attributes:
-        traces: one for each output. `Trace.index` is the number of its input, from 0: an n-best
-            list has several traces with one index, best first, and a long sentence that is read in
-            segments has one for each.
+        traces: one for each output of each segment. `Trace.index` is the number of its input, from
+            0, and `Trace.segment` which of the input's segments it is of: those of a line come in
+            the order of its text, and of an n-best list in its order, best first.
     """
 
     def __init__(self, traces: Iterable[Trace] = ()) -> None:
@@ -204,9 +199,9 @@ def _nothing_recorded() -> ModelError:
 
 def _read_traces(path: Path) -> list[Trace]:
     with zipfile.ZipFile(path) as archive:
-        _check_members(archive.infolist(), path)
-        head = json.loads(archive.read(HEAD))
-        parts = {name: archive.read(name) for name in archive.namelist() if name != HEAD}
+        check_members(archive, path.stat().st_size)
+        head = json.loads(unpacked(archive, HEAD))
+        parts = {name: unpacked(archive, name) for name in archive.namelist() if name != HEAD}
     if not isinstance(head, dict):
         raise ValueError(f"{HEAD} holds no JSON object")
     if head["format"] != TRACE_FORMAT:
@@ -235,22 +230,6 @@ def _read_traces(path: Path) -> list[Trace]:
     if digest != trace_digest(head, parts):
         raise ValueError("its digest is not that of what is in it")
     return traces
-
-
-def _check_members(members: list[zipfile.ZipInfo], path: Path) -> None:
-    for member in members:
-        if member.flag_bits & ENCRYPTED or member.compress_type not in READABLE:
-            raise ValueError(f"{member.filename} is encrypted, or compressed as no trace is")
-    unpacked, packed = sum(member.file_size for member in members), path.stat().st_size
-    most = ALWAYS_UNPACKED + MOST_UNPACKED * packed
-    if unpacked > most:
-        raise BundleError(
-            "this file unpacks to more than a trace can, and is not unpacked.",
-            expected=f"at most {most:,} bytes from a file of {packed:,}",
-            got=f"{unpacked:,} bytes",
-            do="do not use it; record the trace again: jumok look MODEL TEXT --save trace.npz",
-            place=Location(path),
-        )
 
 
 def _read_array(name: str, part: bytes) -> Array | Mask:
@@ -335,6 +314,7 @@ def _check_site(site: Site, axes: Mapping[str, Axis]) -> None:
         "weights": (heads or None, queries, keys),
         "norms": (queries, keys),
         "bias": (heads, queries, keys),
+        "scores": (heads, queries, keys),
         "allowed": (queries, keys),
         "energy": (None,),
         "sink": (heads,),

@@ -42,10 +42,10 @@ def row(
         raise ModelError("there is no such row.", expected=f"1 to {rows}", got=str(query + 1))
     explained = explain(trace, site, query, head)
     keys = [look.key for look in explained.looks]
+    product = "v · tanh(q + k)" if site.energy is not None else "q · k"
+    made = "recorded" if site.scale is None else f"{product} × {site.scale:.4g}"
     panels = {
-        f"score: {'v · tanh(q + k)' if site.energy is not None else 'q · k'} × {site.scale:.4g}": [
-            look.score for look in explained.looks
-        ],
+        f"score: {made}": [look.score for look in explained.looks],
         "weight: softmax of the scores": [look.weight for look in explained.looks],
         "norm of the attended value: | weight × value |": [look.given for look in explained.looks],
     }

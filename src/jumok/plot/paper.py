@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy.typing as npt
 
 from jumok.data.files.atomic import atomic_file
+from jumok.data.files.formats import FIGURE_SUFFIXES
 from jumok.errors import ConfigError, DataError, optional_import
 from jumok.inspection.page.source import source_folder
 
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
     from matplotlib.image import AxesImage
 
-FIGURE_SUFFIXES = (".svg", ".pdf", ".png")
 HANGUL = re.compile(r"[\u1100-\u11ff\u3130-\u318f\ua960-\ua97f\uac00-\ud7ff]")
 HANGUL_FILES = (
     "NanumBarunGothic", "NanumGothic", "NotoSansCJK", "NotoSansKR", "malgun",

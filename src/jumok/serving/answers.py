@@ -27,11 +27,18 @@ def answers(sides: Comparison, pictures: ServedPictures | None = None) -> Answer
         walk = _focus(asked.get("walk"))
         analyses = Analyses(worth, words, tree, bool(asked.get("layers")), check, walk is not None)
         prefix = _tokens_of(asked.get("prefix"))
+        segment = asked.get("segment")
         both = bool(asked.get("both"))
         against = str(asked.get("against") or "") if both or analyses.layers else ""
         try:
             trace, other = sides.look(
-                text, against, change=change, prefix=prefix, extras=analyses, alone=not both
+                text,
+                against,
+                change=change,
+                prefix=prefix,
+                extras=analyses,
+                alone=not both,
+                segment=segment if _whole(segment) else None,
             )
         except JumokError as error:
             if pictures is not None and error.place is not None:
@@ -41,7 +48,9 @@ def answers(sides: Comparison, pictures: ServedPictures | None = None) -> Answer
         written = _tokens_of(asked.get("written"))
         if change and written:
             # The log-probability of each token of the old output under the changed model.
-            forced = sides.traced(text, written, change=change, extras=NOTHING)
+            forced = sides.traced(
+                text, written, change=change, extras=NOTHING, segment=trace.segment
+            )
             document["forced"] = [step.log_probability for step in forced.steps]
         return document
 

@@ -6,6 +6,7 @@ may be inspected, changed, hooked or trained, and the next call computes with wh
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import chain
 from operator import is_
@@ -14,22 +15,45 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex, TypeVar
 
 from jumok.bundle.fingerprint import Origin, fingerprint_of, joined_fingerprint, weights_digest
-from jumok.bundle.reading import Bundle, Precision
+from jumok.bundle.reading import Bundle
+from jumok.engine.quantising import Precision
 from jumok.errors import BundleError, ConfigError
 from jumok.systems.device import EngineName, EnginePrecision, PrecisionName
 
 if TYPE_CHECKING:
     from torch.nn import Module
 
-GIVEN, ROWS, FOUND = "given", "rows", "found"
+GIVEN, ROWS, FOUND, COPIED = "given", "rows", "found", "copied"
 """The events that a system reports while it works (`jumok.attention.events.emit`): how many texts
-or images a call was given; for each row of the batch that is read next, which of them it is; and,
-for each row, what a search ended with."""
+or images a call was given; for each row of the batch that is read next, which of them it is, and
+which of its segments (`numbered`); for each row what a search ended with, and where more than a
+search decides on the output, its tokens and `RowTexts`; and a segment that no model reads."""
 
 Facts = dict[str, object]
 """Plain JSON."""
 
 Exposed = TypeVar("Exposed")
+
+
+class RowTexts(NamedTuple):
+    """What a segment says, and what was made of it: one text for each hypothesis."""
+
+    given: str
+    outputs: Sequence[str]
+
+
+def numbered(inputs: Sequence[int]) -> list[tuple[int, int]]:
+    """For each segment its number among those of its input, from 0, and how many these are.
+
+    Args:
+        inputs: the index of each segment's input, in order.
+    """
+    counts, before = Counter(inputs), Counter[int]()
+    numbers = []
+    for each in inputs:
+        numbers.append((before[each], counts[each]))
+        before[each] += 1
+    return numbers
 
 
 class Contents(NamedTuple):

@@ -11,6 +11,8 @@ from jumok.kinds import KINDS, Kind
 from jumok.systems.base import AnySystem, System
 from jumok.systems.device import EngineName, EnginePrecision
 
+Stamp = tuple[tuple[str, int, int, int], ...]
+
 
 @dataclass(frozen=True)
 class OpenedModel:
@@ -27,6 +29,20 @@ class OpenedModel:
     @property
     def kind(self) -> Kind:
         return KINDS[self.task]
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        return tuple(part.folder if isinstance(part, Bundle) else part for part in self.parts)
+
+    @property
+    def stamp(self) -> Stamp:
+        """Which files are in its folders now; another one if a model was put into their place."""
+        files = [file for folder in self.folders for file in sorted(folder.glob("*"))]
+        try:
+            status = [(str(file), file.stat()) for file in files]
+        except OSError:  # it is being put there
+            return ()
+        return tuple((name, each.st_ino, each.st_size, each.st_mtime_ns) for name, each in status)
 
     @property
     def name(self) -> str:
@@ -54,8 +70,7 @@ class OpenedModel:
 
     def check_verb(self, verb: str) -> None:
         """Raises a BundleError if a model is for another command."""
-        for part in self.parts:
-            folder = part.folder if isinstance(part, Bundle) else part
+        for part, folder in zip(self.parts, self.folders, strict=True):
             its = KINDS[_task_of(part)].verb
             huggingface = None if isinstance(part, Bundle) else detect_huggingface(part)
             if huggingface is not None and its != verb:

@@ -6,6 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Literal
 
+from jumok.engine.quantising import Precision
 from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
 DEVICE_KINDS = ("cpu", "cuda")
 PrecisionName = Literal["fp32", "bf16"]
-EnginePrecision = Literal["auto", "fp32", "bf16", "int8"]
+EnginePrecision = Literal["auto", Precision]
 """The number format; "auto": on the native engine that of the bundle, otherwise float32."""
 EngineName = Literal["auto", "torch", "native"]
 """What computes; "auto": the native engine where it serves the model, otherwise torch."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from jumok.attention.events import emit
 from jumok.data.tokenizer import SPACE, Tokenizer, normalize, plain_words
 from jumok.errors import ModelError
-from jumok.systems.base import GIVEN, ROWS, System
+from jumok.systems.base import GIVEN, ROWS, System, numbered
 from jumok.systems.given import text_of, texts_in
 from jumok.systems.translation.segments import cut_lines
 
@@ -107,6 +107,7 @@ class SourceReader(System):
         """For each text the mean of the encoder's states, END's included; zeros without a word."""
         texts = texts_in(texts)
         parts = cut_lines(texts, self.tokenizer, self.max_tokens)
+        numbers = numbered([part.line for part in parts])
         emit(self, GIVEN, len(texts))
         import torch
 
@@ -115,7 +116,8 @@ class SourceReader(System):
         from jumok.data.pairs.batches import source_batches
 
         for batch in source_batches([part.ids for part in parts], sentences=batch_size):
-            emit(self, ROWS, [parts[row].line for row in batch.rows])
+            lines_read = [parts[row].line for row in batch.rows]
+            emit(self, ROWS, lines_read, [numbers[row] for row in batch.rows])
             for row, states in zip(batch.rows, self._states(batch), strict=True):
                 real = states[: len(parts[row].ids) + 1]
                 vectors.append(real.sum(0))

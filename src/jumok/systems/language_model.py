@@ -18,7 +18,7 @@ from jumok.decoding.options import FOR_CONTINUATION
 from jumok.decoding.writing import Watch
 from jumok.engine.language import NativeCausal
 from jumok.errors import BundleError, DataError, Location, ModelError
-from jumok.systems.base import FOUND, GIVEN, ROWS, Facts, known_origin
+from jumok.systems.base import FOUND, GIVEN, ROWS, Facts, known_origin, numbered
 from jumok.systems.device import EngineName, EnginePrecision, choose_device, dtype_of
 from jumok.systems.given import text_of, texts_in
 from jumok.systems.loading import check_vocabulary, load_ready_model, only_one, read_bundles
@@ -29,6 +29,7 @@ from jumok.systems.text_writer import (
     WrittenElsewhere,
     beam_searched,
     native_writer,
+    until_stop,
     without_gradients,
     writer_of,
     written_tokens,
@@ -203,7 +204,7 @@ class LanguageModel(BesideTorch[NativeCausal]):
 
         Args:
             prompt: may be empty: the text then starts from scratch.
-            options: how to decode; its lengths and `nbest` have no effect here.
+            options: how to decode; its lengths and `nbest` have no effect here, `stop` only here.
             max_tokens: the maximum number of tokens to write.
 
         Raises:
@@ -211,7 +212,7 @@ class LanguageModel(BesideTorch[NativeCausal]):
             ModelError: logits are not finite numbers.
         """
         tokens = self.generate_tokens(prompt, options, max_tokens=max_tokens)
-        return certain_text(self.tokenizer, prompt, tokens)
+        return until_stop(certain_text(self.tokenizer, prompt, tokens), options.stop)
 
     def generate_tokens(
         self,
@@ -309,14 +310,16 @@ class LanguageModel(BesideTorch[NativeCausal]):
                 raise DataError("there is nothing to score.", got=f"text {number} is empty")
         encoded = [[START, *self.tokenizer.encode(text), END] for text in texts]
         values = [[0.0] * (len(ids) - 1) for ids in encoded]
-        windows = sorted(
-            (window for row, ids in enumerate(encoded) for window in self._windows(row, len(ids))),
-            key=lambda window: window.end - window.start,
-        )
+        windows = [
+            window for row, ids in enumerate(encoded) for window in self._windows(row, len(ids))
+        ]
+        numbers = dict(zip(windows, numbered([one.row for one in windows]), strict=True))
+        windows.sort(key=lambda window: window.end - window.start)
         emit(self, GIVEN, len(texts))
         for first in range(0, len(windows), batch_size):
-            emit(self, ROWS, [one.row for one in windows[first : first + batch_size]])
-            self._score_windows(windows[first : first + batch_size], encoded, values)
+            batch = windows[first : first + batch_size]
+            emit(self, ROWS, [one.row for one in batch], [numbers[one] for one in batch])
+            self._score_windows(batch, encoded, values)
         return [
             TextScore(tuple(ids[1:]), tuple(of_text), len(text.encode()))
             for ids, of_text, text in zip(encoded, values, texts, strict=True)

@@ -14,7 +14,6 @@ from jumok.inspection.trace import Level, Trace
 from jumok.systems.base import System
 from jumok.systems.catalog import OpenedModel, open_model
 from jumok.systems.device import PrecisionName
-from jumok.systems.translation.on_engine import EngineSearcher
 from jumok.tracing.forced import trace_with, tracer_of
 from jumok.tracing.request import EVERYTHING, TRACE_LEVEL, Analyses, TraceRequest
 
@@ -30,9 +29,11 @@ def trace(
     prefix: Sequence[int] = (),
     extras: Analyses = EVERYTHING,
     name: str = "model",
-    searcher: EngineSearcher | None = None,
+    segment: int | None = None,
 ) -> Trace:
     """Traces what a loaded model attends to in a text or an image, and what it predicts.
+
+    A translator's output is that of `translate`. A text without a word is copied, and has no sites.
 
     Args:
         given: a text, or the path of an image.
@@ -41,17 +42,19 @@ def trace(
         level: "qk" keeps queries, keys and values besides the weights; "full" also the streams.
         change: changes to the model meanwhile: heads ablated, words masked, weights set.
         prefix: tokens that the output has to begin with.
+        segment: which segment is traced of a text that a translator reads in several, from 0; None:
+            the first with a word, and for a target the whole text.
         extras: further analyses, and a callable that may cancel the work.
 
     Raises:
         ConfigError: a target was given to a model without an output layer.
-        DataError: a text has no word, or is longer than the model reads at once; an image cannot be
-            read; there is no such label or token.
+        DataError: a text is empty, or is longer than the model reads at once; an image cannot be
+            read; there is no such label, token or segment.
         ModelError: the model has no attention, or not the heads that are named.
     """
     tracer = tracer_of(system)
     request = TraceRequest(
-        options or tracer.options, target, level, change, prefix, extras, name, searcher
+        options or tracer.options, target, level, change, prefix, extras, name, segment
     )
     with torch.inference_mode():
         return trace_with(tracer, system, str(given), request)
@@ -76,12 +79,17 @@ def load_family(
 ) -> Family:
     """The tracer of the model in this folder; several folders make an ensemble.
 
+    Args:
+        precision: of the passes that are shown. In "fp32" the native engine may search for the
+            output, in the number format of the bundle, as for `jumok translate`.
+
     Raises:
         BundleError: a bundle is missing, damaged or unsafe, or its task is not known.
         ConfigError: the device does not exist.
     """
     opened = open_model(*folders)
-    system = opened.load(device, precision)
+    whole = precision == "fp32"
+    system = opened.load(device, "auto" if whole else precision, "auto" if whole else "torch")
     return Family(
         partial(trace, system), tracer_of(system).options, opened.kind.reads, system, opened
     )

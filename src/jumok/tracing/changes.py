@@ -11,11 +11,11 @@ from contextlib import ExitStack, contextmanager
 from torch import nn
 
 from jumok.attention.observe import heads_of, roles_of, sites
+from jumok.attention.overrides import naming
 from jumok.errors import ModelError
 from jumok.inspection.hooks.intervene import Change, Heads, RowEdit
 from jumok.inspection.hooks.intervene import changed as with_change
 from jumok.inspection.hooks.patching import Patch, patched_model
-from jumok.inspection.trace import naming
 from jumok.systems.base import System
 from jumok.tracing.request import without_attention
 
@@ -60,7 +60,7 @@ def changed(
         for each in model.modules() if isinstance(model, System) else [model]:
             count = heads_of(each)
             if not count:
-                raise without_attention()
+                raise without_attention(model)
             named = heads_off and not isinstance(heads_off, Mapping)
             layers = _layers(each) if named or weights else {}  # paths need no names
             change = Change(

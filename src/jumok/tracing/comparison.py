@@ -100,6 +100,7 @@ class Comparison:
         change: Change = UNCHANGED,
         prefix: Sequence[int] = (),
         alone: bool = False,
+        segment: int | None = None,
     ) -> tuple[Trace, Trace | None]:
         """The trace of A, and that of B if there is one.
 
@@ -107,9 +108,12 @@ class Comparison:
             against: the input of B; empty: that of A, if B is another model.
             target: written instead of the model's own output; by both if their inputs are equal.
             alone: B is another model, and is not traced.
+            segment: of A, as in `jumok.trace`; the same of a second model.
         """
         only = replace(extras, ablation=False, attribution=False, search_tree=False)
-        traced = partial(self.traced, given, target, change=change, prefix=prefix, extras=extras)
+        traced = partial(
+            self.traced, given, target, change=change, prefix=prefix, extras=extras, segment=segment
+        )
         if against and self.beside is None:
             return self._apart(traced, partial(self.traced, against, extras=only))
         trace = traced()
@@ -117,8 +121,9 @@ class Comparison:
             return trace, None
         if self.before:
             return trace, self._before(trace, given, only)
-        same = target if not against else None
-        return trace, self.beside(against or given, same, extras=only)
+        if against:
+            return trace, self.beside(against, extras=only)
+        return trace, self.beside(given, target, extras=only, segment=segment)
 
     def _apart(
         self, first: Callable[..., Trace], second: Callable[..., Trace]
@@ -134,7 +139,7 @@ class Comparison:
         if not trace.steps:
             return self.beside(given, extras=extras)
         own = self.beside(given, extras=NOTHING).output
-        forced = self.beside(given, trace.findings.written, extras=extras)
+        forced = self.beside(given, trace.findings.written, extras=extras, segment=trace.segment)
         return replace(forced, findings=replace(forced.findings, own_output=own))
 
     def _kept(self, trace: Trace) -> Trace:

@@ -27,14 +27,14 @@ from jumok.inspection.lens import (
 )
 from jumok.inspection.position_encodings import position_facts
 from jumok.inspection.sites import float64_of, sites_at
-from jumok.inspection.trace import Axis, Trace
+from jumok.inspection.trace import Axis, Level, Trace
 from jumok.kinds import KINDS
 from jumok.models.memory import SequenceToSequence
 from jumok.places import import_string
 from jumok.shapes import Float, Tensor
 from jumok.systems.base import System
 from jumok.tracing.adapters import ModelAdapter, steps_of
-from jumok.tracing.recorded import trace_of_row
+from jumok.tracing.recorded import trace_of_copy, trace_of_row
 from jumok.tracing.request import TraceRequest, without_attention
 
 Traced = TypeVar("Traced")
@@ -49,6 +49,8 @@ class ForcedPass:
         chosen: what was chosen at each position; None: the most probable.
         target: makes the output as one that attributions force; None: there is none.
         measures: makes further measures of attribution, by tokens.
+        copied: there is nothing to read.
+        segment, segments: as in `Trace`.
     """
 
     run: Callable[[int], Float[Tensor, "rows positions choices"]]
@@ -59,6 +61,9 @@ class ForcedPass:
     axes: Mapping[str, Axis] | None = None
     target: Callable[[], ForcedTarget] | None = None
     measures: Callable[[], Mapping[str, AxisMatrices]] = dict
+    copied: bool = False
+    segment: int | None = 0
+    segments: int = 1
 
 
 @dataclass(frozen=True)
@@ -87,7 +92,7 @@ def tracer_of(system: System) -> Tracer[System]:
     """
     place = KINDS[system.task].trace
     if place is None:
-        raise without_attention()
+        raise without_attention(system)
     tracer: Tracer[System] = import_string(place)
     return tracer
 
@@ -103,11 +108,13 @@ def trace_with(tracer: Tracer[Traced], system: Traced, given: str, request: Trac
     model, extras = adapter.model, request.extras
     count = heads_of(model)
     if not count:
-        raise without_attention()
+        raise without_attention(system)
     roles_of(model)  # a module without one is refused, even if this pass does not use it
     full = extras.layers or request.level == "full"
     with changed(model, request.change, count):
         forced = tracer.force(system, given, request)
+        if forced.copied:
+            return _copied(replace(adapter, fingerprint=system.fingerprint), forced, request.level)
         with watch_walk(model) if extras.walk else nullcontext() as walk:
             recorded, scores = record_pass(
                 model, lambda: forced.run(1)[0], "full" if full else "qk"
@@ -142,6 +149,8 @@ def trace_with(tracer: Tracer[Traced], system: Traced, given: str, request: Trac
         fingerprint=system.fingerprint,
         level=request.level,
         text=forced.text,
+        segment=forced.segment,
+        segments=forced.segments,
         output=adapter.labels[chosen[0]] if forced.output is None else forced.output,
         sites=sites_at(trace.sites, request.level),
         streams={**trace.streams, **arrays_of(states)} if request.level == "full" else {},
@@ -149,6 +158,12 @@ def trace_with(tracer: Tracer[Traced], system: Traced, given: str, request: Trac
         walk=None if walk is None else walk.walk(trace.sites),
         findings=findings,
     )
+
+
+def _copied(adapter: ModelAdapter, forced: ForcedPass, level: Level) -> Trace:
+    trace = trace_of_copy(adapter, forced.text, level)
+    output = forced.output or ""
+    return replace(trace, output=output, segment=forced.segment, segments=forced.segments)
 
 
 def _attributions(

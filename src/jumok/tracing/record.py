@@ -12,12 +12,15 @@ from torch import nn
 from jumok.attention.events import Listener, listening_to
 from jumok.attention.observe import roles_of
 from jumok.bundle.fingerprint import fingerprint_of
+from jumok.decoding import Hypothesis
+from jumok.decoding.rank import Ranker
 from jumok.errors import ModelError
 from jumok.inspection.hooks.listening import listening
 from jumok.inspection.hooks.recording import RecordedPass, Recorder, Shared
 from jumok.inspection.trace import Level, Trace
 from jumok.inspection.trace_file import Recording
-from jumok.systems.base import FOUND, GIVEN, ROWS, System
+from jumok.systems.base import COPIED, FOUND, GIVEN, ROWS, RowTexts, System
+from jumok.systems.translation.translator import Translator
 from jumok.tracing.adapters import ModelAdapter, adapter_of
 from jumok.tracing.forced import tracer_of
 from jumok.tracing.recorded import traces_of
@@ -38,9 +41,10 @@ def record(
             model.translate(["I am a student."], beam=5)
         recording.trace.save("t.npz")
 
-    The recording is empty until the block ends; then it has the traces of all sentences in the
-    order of the input, and `recording.trace` is that of the first one and of the best output for
-    it. `Trace.tree` has every hypothesis that was in the beam.
+    The recording is empty until the block ends; then it has the traces of all inputs in their
+    order, segment by segment where a text was read in several (`Trace.segment`), and
+    `recording.trace` is that of the first one and of the best output for it. `Trace.tree` has every
+    hypothesis that was in the beam, unless strings were kept that search alone did not write.
 
     Many sentences need a gigabyte and more. `each` receives every trace as soon as it is finished,
     batch by batch, and none is kept:
@@ -65,7 +69,7 @@ def record(
     check_ours(system)
     adapter = recordable(system, name)
     if not roles_of(adapter.model):
-        raise without_attention()
+        raise without_attention(system)
     recording = Recording()
     passes: list[RecordedPass] = []
     finish: Callable[[RecordedPass], None] = passes.append
@@ -73,13 +77,35 @@ def record(
         finish = _Outside(partial(_hand_over, system, adapter, each), level)
     shared = Shared(finish)
     recorder = Recorder(level, shared)
-    with listening(adapter.model, recorder), listening_to(system, system_events(recorder)):
+    events = system_events(recorder)
+    if isinstance(system, Translator):
+        events[FOUND] = Listener(partial(_read_others, system, recorder))
+    with listening(adapter.model, recorder), listening_to(system, events):
         yield recording
     shared.close()
     if each is not None:
         return
     traces = _traces(system, adapter, passes, level)
-    recording.traces = tuple(sorted(traces, key=lambda trace: trace.index))
+    recording.traces = tuple(sorted(traces, key=lambda trace: (trace.index, trace.segment or 0)))
+
+
+def _read_others(
+    translator: Translator,
+    recorder: Recorder,
+    hypotheses: Sequence[Sequence[Hypothesis]],
+    texts: Sequence[RowTexts],
+    sources: Sequence[Sequence[int]],
+) -> None:
+    """What the recorded search alone did not write is read, as a given translation is."""
+    others = recorder.on_finish(hypotheses, texts)
+    if not others:
+        return
+    each = [(row, place) for row in others for place in range(len(hypotheses[row]))]
+    written = [hypotheses[row][place] for row, place in each]
+    read = translator.on_torch.read([sources[row] for row, _ in each])
+    read.score([one.tokens for one in written], Ranker())
+    outputs = [RowTexts(texts[row].given, [texts[row].outputs[place]]) for row, place in each]
+    recorder.on_finish([[one] for one in written], outputs)
 
 
 class _Outside:
@@ -122,6 +148,7 @@ def system_events(recorder: Recorder) -> dict[str, Listener]:
         GIVEN: Listener(recorder.on_inputs),
         ROWS: Listener(recorder.on_rows),
         FOUND: Listener(recorder.on_finish),
+        COPIED: Listener(recorder.on_copied),
     }
 
 

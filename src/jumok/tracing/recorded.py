@@ -114,16 +114,22 @@ def tree_site(
         vectors = of_tokens("query"), key, value
     allowed = tokens.within(builder.window(site)) if own else None
     bias = None if last.bias is None else of_keys("bias")
-    return builder.site(site, last, of_keys("weights"), vectors, bias, allowed)
+    scores = None if last.scores is None else of_keys("scores")
+    return builder.site(site, last, of_keys("weights"), vectors, bias, allowed, scores)
 
 
 def traces_of(adapter: ModelAdapter, recorded: RecordedPass, level: Level) -> Iterator[Trace]:
     """A trace for each sentence of a pass, and for each hypothesis that a search returned."""
+    if recorded.copied is not None:
+        number = vars(recorded.numbers[0])
+        trace = trace_of_copy(adapter, recorded.copied, level)
+        yield replace(trace, changes=recorded.changes, **number)
     if not adapter.target:
         rows = 0 if recorded.source is None else len(recorded.source)
         for row in range(rows):
             trace = trace_of_row(adapter, recorded, level, row)
-            yield replace(trace, index=recorded.numbers[row], **_label(adapter, recorded, row))
+            number = vars(recorded.numbers[row])
+            yield replace(trace, **number, **_label(adapter, recorded, row))
     for row, tree in enumerate(recorded.trees):
         if not tree.tokens:
             continue
@@ -138,7 +144,11 @@ def traces_of(adapter: ModelAdapter, recorded: RecordedPass, level: Level) -> It
             if adapter.ends and place < len(hypotheses) and hypotheses[place].finished:
                 chosen.append((end, END))
             steps = _steps(adapter, recorded, tree, chosen)
-            traces.append(replace(trace, index=recorded.numbers[row], steps=steps))
+            number = vars(recorded.numbers[row])
+            if recorded.texts:
+                text, outputs = recorded.texts[row]
+                trace = replace(trace, text=text, output=outputs[place])
+            traces.append(replace(trace, steps=steps, **number))
         if len(tree.leaves) > 1:
             every = range(len(tree.tokens))
             whole = _hypothesis_trace(adapter, recorded, tree, source, every, level)
@@ -148,6 +158,13 @@ def traces_of(adapter: ModelAdapter, recorded: RecordedPass, level: Level) -> It
             findings = replace(traces[0].findings, search=search)
             traces[0] = replace(traces[0], tree=whole, findings=findings)
         yield from traces
+
+
+def trace_of_copy(adapter: ModelAdapter, text: str, level: Level) -> Trace:
+    """The trace of a text in which there is nothing to read."""
+    return Trace(
+        adapter.name, level, text, text, {}, (), task=adapter.task, fingerprint=adapter.fingerprint
+    )
 
 
 def trace_of_row(

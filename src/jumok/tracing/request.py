@@ -9,7 +9,8 @@ from jumok.decoding import DecodingOptions
 from jumok.errors import DataError, ModelError
 from jumok.inspection.hooks.intervene import UNCHANGED, Change
 from jumok.inspection.trace import Level
-from jumok.systems.translation.on_engine import EngineSearcher
+from jumok.kinds import KINDS
+from jumok.systems.base import System
 
 TRACE_LEVEL: Level = "qk"
 
@@ -51,9 +52,8 @@ class TraceRequest:
     """A request for the trace of one text or image: the arguments of `jumok.trace`.
 
     Attributes:
-        searcher: the same translator on the native engine (`load_searcher`). It searches for the
-            output where nothing is changed and no tree of hypotheses is wanted, several times as
-            fast as the models on torch; None: they search.
+        segment: which of a translator's segments of the text is traced, from 0 (`Trace.segment`);
+            None: the first one that is read, and for a target the whole text.
     """
 
     options: DecodingOptions
@@ -63,14 +63,16 @@ class TraceRequest:
     prefix: Sequence[int] = ()
     extras: Analyses = EVERYTHING
     name: str = "model"
-    searcher: EngineSearcher | None = None
+    segment: int | None = None
 
 
-def without_attention() -> ModelError:
+def without_attention(model: object) -> ModelError:
     """The error for a model without attention, of which nothing can be traced."""
+    key = KINDS[model.task].attention if isinstance(model, System) else None
     return ModelError(
         "this model has no attention that could be shown.",
-        do="train a model with attention: the lectures compare both (jumok lab)",
+        do="train a model with attention"
+        + (f": jumok train ... --set {key}" if key else ", as those of the lectures (jumok lab)"),
     )
 
 

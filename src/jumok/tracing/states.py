@@ -10,7 +10,7 @@ from jumok.attention.events import listening_to
 from jumok.data.tokenizer import START
 from jumok.errors import ModelError
 from jumok.inspection.hooks.listening import listening
-from jumok.inspection.hooks.recording import RecordedPass, Recorder, Shared
+from jumok.inspection.hooks.recording import InputNumber, RecordedPass, Recorder, Shared
 from jumok.inspection.sites import numpy_of
 from jumok.inspection.trace import Array, Axis
 from jumok.layers.block import Stack
@@ -79,7 +79,7 @@ def states_of(
     adapter = recordable(system, "model")
     stack = "decoder" if adapter.target == "text" else "encoder"
     _check_layer(adapter, stack, layer)
-    states: list[tuple[int, Axis, Array]] = []
+    states: list[tuple[InputNumber, Axis, Array]] = []
 
     def keep(recorded: RecordedPass) -> None:
         states.extend(_of_pass(adapter, recorded, stack, layer))
@@ -90,8 +90,8 @@ def states_of(
         system.read_texts(texts, batch_size)
     shared.close()
     # A system may read an empty text of its own, to learn the width of its vectors.
-    kept = [one for one in states if one[0] < len(texts)]
-    return _together(sorted(kept, key=lambda one: one[0]))
+    kept = [one for one in states if one[0].index < len(texts)]
+    return _together(sorted(kept, key=lambda one: (one[0].index, one[0].segment)))
 
 
 def _check_layer(adapter: ModelAdapter, stack: str, layer: int) -> None:
@@ -113,8 +113,8 @@ def _check_layer(adapter: ModelAdapter, stack: str, layer: int) -> None:
 
 def _of_pass(
     adapter: ModelAdapter, recorded: RecordedPass, stack: str, layer: int
-) -> Iterator[tuple[int, Axis, Array]]:
-    """For each text of a batch its index, its tokens, and their vectors."""
+) -> Iterator[tuple[InputNumber, Axis, Array]]:
+    """For each segment of a batch its number, its tokens, and their vectors."""
     if stack == "encoder":
         rows = 0 if recorded.source is None else len(recorded.source)
         for row in range(rows):
@@ -132,9 +132,9 @@ def _of_pass(
         yield recorded.numbers[row], axis, np.stack(list(map(numpy_of, vectors)))
 
 
-def _together(states: Sequence[tuple[int, Axis, Array]]) -> TokenStates:
+def _together(states: Sequence[tuple[InputNumber, Axis, Array]]) -> TokenStates:
     def column(of_text: Callable[[int, Axis], Sequence[int]]) -> Int64Array:
-        values = [each for number, axis, _ in states for each in of_text(number, axis)]
+        values = [each for number, axis, _ in states for each in of_text(number.index, axis)]
         return np.array(values, dtype=np.int64)
 
     vectors = [vectors for _, _, vectors in states]

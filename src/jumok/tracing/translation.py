@@ -1,4 +1,4 @@
-"""The trace of a translator's decisions on one sentence."""
+"""The trace of a translator's decisions on one segment of a text."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -7,18 +7,16 @@ from functools import partial
 import torch
 
 from jumok.alignment.words import Weights
+from jumok.computation import cancel_scope
 from jumok.data.tokenizer import END, START
 from jumok.decoding.options import FOR_TRANSLATION
+from jumok.errors import DataError
 from jumok.inspection.findings import SearchTree, TraceFindings
 from jumok.inspection.gradients_and_occlusion import ForcedTarget, written_from
 from jumok.models.memory import SequenceToSequence
 from jumok.shapes import Int, Tensor
-from jumok.systems.catalog import OpenedModel
-from jumok.systems.loading import read_bundles
-from jumok.systems.native.models import LONGEST_TARGET, choose_engine
-from jumok.systems.translation.on_engine import EngineSearcher
-from jumok.systems.translation.on_torch import TorchSearcher
-from jumok.systems.translation.searching import Searcher
+from jumok.systems.translation.cutting import CutLines
+from jumok.systems.translation.segments import Segment
 from jumok.systems.translation.translator import Translator
 from jumok.tracing.adapters import ModelAdapter, writer_adapter
 from jumok.tracing.forced import ForcedPass, Tracer, after_every_prefix, device_of
@@ -27,30 +25,54 @@ from jumok.tracing.search_tree import search_with_tree
 
 
 def force_translation(translator: Translator, text: str, request: TraceRequest) -> ForcedPass:
-    """The translation of `text` by the model, or the target.
+    """A segment of `text` with its part of the translation, or the target.
 
-    If the system is an ensemble, its first model is traced; the translation is the ensemble's own.
+    The output is the translation of the whole text, as `Translator.translate` returns it. If the
+    system is an ensemble, its first model is traced; the translation is the ensemble's own.
 
     Raises:
-        DataError: the text has no word, or is longer than the model reads at once.
+        DataError: the text has no segment, or no such one; it is read whole, for a target, and is
+            longer than the model reads at once.
     """
     tokenizer, model = translator.tokenizer, translator._models[0]
-    read = tokenizer.encode(text)
-    check_length(text, read, translator.max_tokens)
-    source = torch.tensor([[*read, END]], device=device_of(model))
+    if request.target is not None and request.segment is None:
+        cut, number = CutLines.whole(text, tokenizer.encode(text)), None
+    else:
+        cut = translator.cut([text])
+        number = _chosen(cut.parts, request.segment)
+    part = cut.parts[number or 0] if cut.parts else Segment(0, [])
     search: SearchTree | None = SearchTree()
     if request.target is None:
-        write, search = _search_translation(translator, read, request)
+        output, write, search = _search_translation(translator, cut, number or 0, request)
+        copied = bool(output) and not part.ids
     else:
+        copied = False
         write = given_tokens(request.target, tokenizer, translator.max_tokens)
+        output = tokenizer.decode(write)
+    if not copied:
+        check_length(text, part.ids, translator.max_tokens)
+    source = torch.tensor([[*part.ids, END]], device=device_of(model))
     return ForcedPass(
         partial(after_every_prefix, model, source, write),
         text,
         [*write, END],
-        tokenizer.decode(write),
+        output,
         TraceFindings(written=tuple(write), search=search),
         target=partial(_target, model, source, write),
+        copied=copied,
+        segment=number,
+        segments=max(len(cut.parts), 1),
     )
+
+
+def _chosen(parts: Sequence[Segment], wanted: int | None) -> int:
+    """The segment that is wanted, or the first that is read."""
+    if wanted is None:
+        return next((number for number, part in enumerate(parts) if part.ids), 0)
+    last = max(len(parts) - 1, 0)
+    if not 0 <= wanted <= last:
+        raise DataError("the text has no such segment.", expected=f"0 to {last}", got=str(wanted))
+    return wanted
 
 
 def _target(
@@ -61,47 +83,33 @@ def _target(
 
 
 def _search_translation(
-    translator: Translator, read: Sequence[int], request: TraceRequest
-) -> tuple[list[int], SearchTree | None]:
-    """The tokens of the best translation, and the tree of all hypotheses."""
-    check_tokens(request.prefix, translator.tokenizer.size)
-    searcher: Searcher = TorchSearcher(translator, translator._aligner)
-    if request.searcher is not None and not request.change:
-        searcher = request.searcher
-        most = min(
-            request.options.maximum_length,
-            translator.longest_target or LONGEST_TARGET,
-            LONGEST_TARGET,
-        )
-        request = replace(request, options=replace(request.options, maximum_length=most))
-    sources = searcher.read([read])
-    if searcher.name == "native" and not request.extras.search_tree:
-        prefixes = [list(request.prefix)] if request.prefix else None
-        ((best, *_),) = sources.search(request.options, prefixes)  # in C, which reports no steps
-        return list(best.tokens), None
+    translator: Translator, cut: CutLines, number: int, request: TraceRequest
+) -> tuple[str, list[int], SearchTree | None]:
+    """The translation of the text, the segment's tokens of it, and the tree of all hypotheses for
+    these: empty if the search alone did not write them.
+    """
+    tokenizer, options = translator.tokenizer, translator.settled(request.options)
+    check_tokens(request.prefix, tokenizer.size)
+    forced = None
+    if request.prefix:
+        forced = [list(request.prefix) if at == number else [] for at in range(len(cut.parts))]
+    with cancel_scope(request.extras.check_cancelled):
+        written = translator.write(cut, options, forced, alignments=cut.tagged)
+    (answer,) = cut.joined(written, None if options.sample else options.nbest, False)
+    if not cut.parts or not cut.parts[number].ids:
+        return answer.text, [], None
+    best = tokenizer.ids(written[number][0].tokens)
+    if not request.extras.search_tree:
+        return answer.text, best, None
+    sources = translator.searcher_for(options).read([cut.parts[number].ids])
 
     def attention(paths: Sequence[Sequence[int]]) -> Sequence[Weights]:
         return sources.select([0] * len(paths)).attention(paths)
 
-    attended = attention if translator._aligner.aligns else None
-    return search_with_tree(sources.search, translator.tokenizer, request, attended)
-
-
-def load_searcher(opened: OpenedModel, device: str = "auto") -> EngineSearcher | None:
-    """The native engine in float32, to search for what these models write (`TraceRequest`).
-
-    None: they do not translate, or torch computes, because the engine does not serve them or there
-    is a GPU.
-
-    Raises:
-        BundleError: the bundles are not all for translation.
-    """
-    if opened.task != Translator.task:
-        return None
-    bundles = read_bundles(opened.parts, Translator.task)
-    if not choose_engine(bundles, device, "fp32", "auto").native:
-        return None
-    return Translator.load(*bundles, precision="fp32", engine="native", threads=1).engine
+    attended = attention if translator.aligns else None
+    request = replace(request, options=options)
+    found, tree = search_with_tree(sources.search, tokenizer, request, attended)
+    return answer.text, best, tree if found == best else SearchTree()
 
 
 def _translation_adapter(translator: Translator, name: str) -> ModelAdapter:

@@ -182,8 +182,8 @@ def batches_of(config: Config, device: torch.device) -> Literal["exact", "packed
     if config.training.batches == "packed":
         return "packed"
     if isinstance(config.model, TransformerConfig):
-        sampled = isinstance(config, TranslationConfig) and config.tokenizer.sampling_alpha > 0.0
-        shares_rows = not (sampled or config.model.keeps_scores or config.model.knows_row)
+        varies = isinstance(config, TranslationConfig) and config.varies
+        shares_rows = not (varies or config.model.keeps_scores or config.model.knows_row)
     else:
         shares_rows = isinstance(config.model, CausalConfig)
     return "packed" if device.type != "cpu" and shares_rows else "exact"

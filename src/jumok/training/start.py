@@ -36,7 +36,7 @@ ON_THIS_MACHINE = (
 )
 OF_THIS_LENGTH = ("steps", "minutes", "log_every", "checkpoint_every", "learning_rate")
 """The keys of [training] that are not taken over from the earlier recipe."""
-AUGMENTATION = ("augmentation", "flip", "shift", "captions_per_picture", "max_ratio")
+AUGMENTATION = ("augmentation", "flip", "shift", "captions_per_picture", "max_ratio", "noise")
 """The keys of [data] that are."""
 
 LANGUAGES = {

@@ -13,11 +13,10 @@ from tests.serving.http.process import serving
 @pytest.mark.parametrize("route", QUESTIONS)
 def test_any_value_is_answered_or_refused(client, route):
     for field in QUESTIONS[route]:
-        for value in VALUES:
+        for value in [*VALUES, "a" * 48_000]:
             body = json.dumps(QUESTIONS[route] | {field: value})
             answer = client.post(route, content=body, headers={"Content-Type": "application/json"})
-            # 504: a word of many thousand letters, on a machine that does other work as well
-            assert answer.status_code in (200, 400, 404, 413, 504), (body, answer.text)
+            assert answer.status_code in (200, 400, 404, 413), (body[:200], answer.text)
 
 
 def test_damaged_requests_are_answered_or_refused(folders, tmp_path):

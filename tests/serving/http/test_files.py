@@ -64,6 +64,22 @@ def test_files_that_cannot_be_read_are_refused(client, name, content, text):
     assert text in answer.json()["error"]
 
 
+def test_names_in_any_script_are_read_as_clients_write_them(client):
+    written = '; filename="\\"x.srt"', "; filename*=UTF-8''%EA%B0%80.srt", '; filename="가.srt"'
+    for name in written:
+        parts = [("source", "", "en"), ("target", "", "ko"), ("file", name, SUBTITLES)]
+        body = "".join(
+            f'--x y\r\nContent-Disposition: form-data; name="{field}"{name}\r\n\r\n{value}\r\n'
+            for field, name, value in parts
+        )
+        kind = {"Content-Type": 'multipart/form-data; boundary="x y"'}
+        answer = client.post("/translate_file", content=f"{body}--x y--".encode(), headers=kind)
+        assert answer.status_code == 200, answer.text
+        fetched = client.get(answer.json()["translatedFileUrl"])
+        assert "00:00:03,000 --> 00:00:04,000" in fetched.text
+        assert fetched.headers["content-disposition"].endswith('.srt"')
+
+
 def test_other_files_of_the_machine_are_never_read(client):
     for name in ("../../../etc/passwd", "..%2f..%2fetc%2fpasswd", "a" * 22 + ".txt", "part-a.b"):
         assert client.get(f"/download_file/{name}").status_code == 404

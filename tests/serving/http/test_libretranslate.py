@@ -32,7 +32,9 @@ def test_its_client_for_python_works_unchanged(served, translator):
     english, korean = libre.languages()
     assert english == {"code": "en", "name": "English", "targets": ["en", "ko"]}
     assert korean == {"code": "ko", "name": "Korean", "targets": ["ko"]}
-    assert libre.detect("the cat") == [{"confidence": 100.0, "language": "en"}]
+    first = libre.detect("the cat sat on the mat.")[0]
+    assert first["language"] == "en"
+    assert 50 < first["confidence"] < 100
 
 
 ARGOS = """
@@ -68,7 +70,7 @@ def test_the_client_of_argostranslate_works_unchanged(served, translator, argost
     assert done.returncode == 0, done.stderr
     languages, detected, translated = json.loads(done.stdout)
     assert [each["code"] for each in languages] == ["en", "ko"]
-    assert detected == [{"confidence": 100.0, "language": "en"}]
+    assert detected[0]["language"] == "en"
     assert translated == plain(translator, "the cat sat on the mat.")
 
 
@@ -103,11 +105,28 @@ def test_alternatives_are_the_next_best(client, translator):
     assert answer["alternatives"] == [[each.text for each in best.alternatives]]
 
 
-def test_detection_goes_by_the_script_and_by_the_languages_that_are_served(client):
-    half = client.post("/detect", data={"q": "고양이 cat"}).json()
-    assert half == [{"confidence": 50.0, "language": "en"}]
+def test_languages_that_no_model_reads_are_detected(client):
+    first, *others = client.post("/detect", data={"q": "Où est la maison ?"}).json()
+    assert (first["language"], first["confidence"] > 90) == ("fr", True)
+    assert len(others) == 2
+    (half,) = client.post("/detect", data={"q": "고양이 cat"}).json()[:1]
+    assert half == {"confidence": 50.0, "language": "ko"}
     nothing = [{"confidence": 0.0, "language": "en"}]
     assert client.post("/detect", data={"q": "12"}).json() == nothing
+
+
+def test_a_text_that_no_model_reads_is_refused_and_not_translated_from_another_language(
+    client, translator
+):
+    body = {"q": ["the cat sat", "Où est la maison ?"], "source": "auto", "target": "ko"}
+    answer = client.post("/translate", json=body)
+    assert answer.status_code == 400
+    assert "seems to be in French (fr, 9" in answer.json()["error"]
+    body = {"q": "Où ?", "source": "auto", "target": "ko"}  # too short to be sure
+    answer = client.post("/translate", json=body).json()
+    assert answer["translatedText"] == plain(translator, "Où ?")
+    assert answer["detectedLanguage"]["language"] == "en"
+    assert answer["detectedLanguage"]["confidence"] < 50
 
 
 def test_what_is_in_the_target_language_already_is_answered_as_it_is(client, translator):
@@ -116,10 +135,12 @@ def test_what_is_in_the_target_language_already_is_answered_as_it_is(client, tra
     (best,) = translator.translate(texts[1:])
     assert answer["translatedText"] == [texts[0], best.text]
     assert [each["language"] for each in answer["detectedLanguage"]] == ["ko", "en"]
+    assert answer["unchanged"] == [True, False]
     alone = {"q": texts[0], "source": "auto", "target": "ko", "alternatives": 1}
     answer = client.post("/translate", json=alone).json()
     assert answer["translatedText"] == texts[0]
     assert answer["detectedLanguage"] == {"confidence": 100.0, "language": "ko"}
+    assert answer["unchanged"] is True
 
 
 @pytest.mark.parametrize("files", [None, {"x": ("x", b"")}])
@@ -206,6 +227,24 @@ BODIES = [
     (b"--x\r\n\r\n", "multipart/form-data; boundary=x", 400),
     (
         b"--x\r\nContent-Disposition: form-data; name=q; filename*=utf-8\0''%ff\r\n\r\na\r\n--x--",
+        "multipart/form-data; boundary=x",
+        400,
+    ),
+    # Which would take minutes with the standard library's parser, or a list that grows by copying.
+    (
+        b'--x\r\nContent-Disposition: form-data; name="%b"\r\n\r\na\r\n--x--' % (b";" * 500_000),
+        "multipart/form-data; boundary=x",
+        400,
+    ),
+    (
+        b"--x\r\nContent-Disposition: form-data; name=q\r\n\r\na\r\n" * 15_000,
+        "multipart/form-data; boundary=x",
+        400,
+    ),
+    (b"q=a&" * 250_000, "application/x-www-form-urlencoded", 400),
+    (
+        b"--x\r\nContent-Disposition: form-data; name=q\r\n"
+        b"Content-Transfer-Encoding: base64\r\n\r\nYQ==\r\n--x--",
         "multipart/form-data; boundary=x",
         400,
     ),

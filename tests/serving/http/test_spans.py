@@ -3,7 +3,6 @@
 import pytest
 
 from jumok.serving.http.api.explaining import spans
-from jumok.serving.http.api.scripts import likely_languages
 
 
 @pytest.mark.parametrize(
@@ -22,18 +21,3 @@ from jumok.serving.http.api.scripts import likely_languages
 )
 def test_spans_are_in_code_points(tokens, text, expected):
     assert spans(tokens, text) == expected
-
-
-@pytest.mark.parametrize(
-    ("text", "known", "expected"),
-    [
-        ("the cat", ["en", "ko"], [("en", 100.0)]),
-        ("the cat", ["en", "de"], [("en", 50.0), ("de", 50.0)]),
-        ("고양이가", ["en", "ko"], [("ko", 100.0)]),
-        ("кот", ["en", "ko"], []),
-        ("猫が", ["ja", "zh"], [("ja", 75.0), ("zh", 25.0)]),
-        ("123 ...", ["en"], []),
-    ],
-)
-def test_languages_are_those_of_the_script(text, known, expected):
-    assert likely_languages(text, known) == expected

@@ -1,5 +1,6 @@
 """`jumok evaluate` for models of single texts: language models, masked ones, classifiers."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -7,6 +8,7 @@ import typer
 
 from jumok.bundle.card import Score
 from jumok.cli.columns import as_column, two_columns
+from jumok.cli.evaluation.leaks import leak_lines
 from jumok.cli.screen import counted
 from jumok.cli.verbs.evaluate import Evaluation, Judged, judged_labels
 from jumok.errors import DataError, Location
@@ -31,7 +33,8 @@ def evaluate_language_model(asked: Evaluation) -> Judged:
 
     file = asked.needs_data()
     system: LanguageModel = asked.load("generate")
-    corpus = TextCorpus(file, as_column(asked.columns.split(",")[0]))
+    read_as = asked.encoding, asked.delimiter
+    corpus = TextCorpus(file, as_column(asked.columns.split(",")[0]), None, None, None, *read_as)
     texts = list(documents(corpus, system.documents))
     scored = system.score(texts, batch_size=asked.machine.batch)
     whole = joined_scores(scored)
@@ -44,7 +47,10 @@ def evaluate_language_model(asked: Evaluation) -> Judged:
     )
     outputs = [f"{one.loss:.6f}\t{one.bits_per_byte:.6f}" for one in scored]
     documents_read = "1 document" if len(texts) == 1 else f"{len(texts):,} documents"
-    return Judged(scores, outputs, documents_read, columns=("loss", "bits_per_byte"))
+    from jumok.data.leaks import long_lines
+
+    leaks = tuple(leak_lines(asked, list(long_lines(texts))))
+    return Judged(scores, outputs, documents_read, leaks, columns=("loss", "bits_per_byte"))
 
 
 def evaluate_guesses(asked: Evaluation) -> Judged:
@@ -54,9 +60,8 @@ def evaluate_guesses(asked: Evaluation) -> Judged:
         DataError: the file cannot be read, or holds no text.
     """
     file = asked.needs_data()
-    texts = [
-        example.text for example in _read_texts(file, as_column(asked.columns.split(",")[0]), None)
-    ]
+    column = as_column(asked.columns.split(",")[0])
+    texts = [example.text for example in _read_texts(asked, file, column, None)]
     system = asked.load("fill")
     from jumok.data.texts.masking import Masking, word_starts
 
@@ -69,7 +74,8 @@ def evaluate_guesses(asked: Evaluation) -> Judged:
 
     guesses = score_masked_lm(system._model, batches)
     on = f"{int(guesses.guesses.sum()):,} tokens of {len(texts):,} texts"
-    return Judged(guesses.scores(masking.signature, on), [], f"{len(texts):,} texts")
+    leaks = tuple(leak_lines(asked, texts))
+    return Judged(guesses.scores(masking.signature, on), [], f"{len(texts):,} texts", leaks)
 
 
 def evaluate_labels(asked: Evaluation) -> Judged:
@@ -81,21 +87,25 @@ def evaluate_labels(asked: Evaluation) -> Judged:
     """
     file = asked.needs_data()
     text, label = two_columns(asked.columns, "the text's and the label's", "document,label")
-    examples = _read_texts(file, text, label)
+    examples = _read_texts(asked, file, text, label)
     system = asked.load("classify")
     from jumok.data.texts.examples import label_number
 
     truth = [label_number(example, system.labels) for example in examples]
     texts = [example.text for example in examples]
     predicted = system.probabilities(texts, asked.machine.batch).argmax(dim=1).tolist()
-    return judged_labels(truth, predicted, system.labels, f"{len(texts):,} texts")
+    judged = judged_labels(truth, predicted, system.labels, f"{len(texts):,} texts")
+    return replace(judged, details=(*judged.details, *leak_lines(asked, texts)))
 
 
-def _read_texts(file: Path, text: "Column", label: "Column | None") -> "list[Example]":
+def _read_texts(
+    asked: Evaluation, file: Path, text: "Column", label: "Column | None"
+) -> "list[Example]":
     """The examples with at least one word; the number of the others is reported on stderr."""
     from jumok.data.texts.corpus import TextCorpus, read_examples
 
-    rows = list(read_examples(TextCorpus(file, text, label)))
+    read_as = asked.encoding, asked.delimiter
+    rows = list(read_examples(TextCorpus(file, text, label, None, None, *read_as)))
     examples = [example for example in rows if example.text.strip()]
     if not examples:
         raise DataError("the file holds no text.", place=Location(file))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from jumok.bundle.card import Score
 from jumok.cli.columns import as_column, pairs_of
+from jumok.cli.evaluation.leaks import leak_lines
 from jumok.cli.screen import counted
 from jumok.cli.translation import NoteCounter
 from jumok.cli.verbs.evaluate import Evaluation, Judged
@@ -24,38 +25,46 @@ def evaluate_translation(asked: Evaluation) -> Judged:
     Raises:
         ConfigError: a side is missing, or the tokenizer for BLEU is not known.
     """
-    from jumok.evaluation.text import check_tokenizer, tokenizer_note
+    from jumok.evaluation.text import check_tokenizer, read_as, tokenizer_note
 
     if asked.tokenize is not None:
         check_tokenizer(asked.tokenize)  # before minutes of translating
-    corpus = pairs_of(asked.source, asked.reference, asked.data, asked.columns, "--reference")
+    files = asked.source, asked.reference, asked.data, asked.columns, "--reference"
+    corpus = pairs_of(*files, encoding=asked.encoding, delimiter=asked.delimiter)
     if asked.by is not None and asked.data is None:
         raise ConfigError("--by names a column of --data.", do="give --data, or leave it out")
     further = () if asked.by is None else (as_column(asked.by),)
     from jumok.data.pairs.corpus import read_pairs
+    from jumok.systems.translation.segments import MODEL_ALONE
 
     pairs = list(read_pairs(replace(corpus, further=further)))
     parts = [part for pair in pairs for part in pair.further]
     translator: Translator = asked.load("translate")
+    split, keep = asked.reading.split, asked.reading.kept
     translations = translator.translate_lines(
         (pair.source for pair in pairs),
         asked.search(FOR_TRANSLATION),
         alignments=False,
         batch_size=asked.machine.batch,
-        split="length",  # measures the model alone, line by line like the references
-        keep=False,
+        split=split,
+        keep=keep,
     )
     odd = NoteCounter("line")
     hypotheses = [translation.text for translation in odd.counted(counted(translations))]
     scores = _score_parts(asked, hypotheses, pairs, parts, translator.target_language)
     note = tokenizer_note(translator.target_language)
-    notes = (note,) if note and asked.tokenize is None and asked.metrics == "text" else ()
+    notes = [note] if note and asked.tokenize is None and asked.metrics == "text" else []
+    if others := translator.otherwise([pair.source for pair in pairs]):
+        alone = {"split": split, "keep": keep} == MODEL_ALONE
+        notes.append(
+            f"{others:,} of {len(pairs):,} lines are cut by jumok translate, or copied in part: "
+            + ("these scores are without" if alone else "--split length --no-keep is without")
+        )
+    notes += leak_lines(asked, [pair.source for pair in pairs])
     return Judged(
-        tuple(scores),
-        hypotheses,
-        f"{len(pairs):,} sentences, beam {asked.decoding.beam}",
-        (*notes, *odd.lines()),
-    )
+        read_as(scores, split, keep), hypotheses,
+        f"{len(pairs):,} sentences, beam {asked.decoding.beam}", (*notes, *odd.lines()),
+    )  # fmt: skip
 
 
 def _score_parts(

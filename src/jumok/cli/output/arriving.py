@@ -15,6 +15,7 @@ from typing import Generic, TypeVar
 
 from jumok.cli.output.streams import LONGEST_LINE, STANDARD, decoded, input_lines, is_typed
 from jumok.data.files.formats import HEAD, check_text
+from jumok.data.report import UTF8
 
 AnyLine = TypeVar("AnyLine")
 
@@ -46,7 +47,12 @@ class ArrivingLines(Generic[AnyLine]):
 
 
 def arriving(
-    file: Path | None, *, alone: bool = False, whole: bool = False, plain: bool = True
+    file: Path | None,
+    *,
+    alone: bool = False,
+    whole: bool = False,
+    plain: bool = True,
+    encoding: str = UTF8,
 ) -> ArrivingLines[str]:
     """The lines of a file or of standard input.
 
@@ -54,11 +60,12 @@ def arriving(
         alone: every line is a batch of its own, as for a user who types.
         whole: no batch ends at a pause, since the answers depend on the batch (samples do).
         plain: refuse markup, as `input_lines` does.
+        encoding: the character set.
     """
     if alone or is_typed(file):
-        return ArrivingLines(input_lines(file, plain=plain), lambda: False)
-    if whole or file not in (None, STANDARD) or not _is_pipe():
-        return ArrivingLines(input_lines(file, plain=plain), lambda: True)
+        return ArrivingLines(input_lines(file, plain=plain, encoding=encoding), lambda: False)
+    if whole or file not in (None, STANDARD) or not _is_pipe() or encoding != UTF8:
+        return ArrivingLines(input_lines(file, plain=plain, encoding=encoding), lambda: True)
     source = Arriving(sys.stdin.fileno())
     name = Path("standard input")
     lines = decoded(_checked_text(source, name, plain), name)

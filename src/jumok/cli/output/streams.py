@@ -12,7 +12,8 @@ import typer
 from jumok.data.files.atomic import atomic_file
 from jumok.data.files.encoding import conversion
 from jumok.data.files.formats import check_text
-from jumok.data.files.reading import first_bytes, open_bytes
+from jumok.data.files.reading import first_bytes, in_utf8, open_bytes
+from jumok.data.report import UTF8
 from jumok.errors import ConfigError, DataError, Location
 
 # The usual name for standard input, and for standard output.
@@ -20,7 +21,7 @@ STANDARD = Path("-")
 LONGEST_LINE = 1 << 28
 
 
-def input_lines(file: Path | None, *, plain: bool = True) -> Iterator[str]:
+def input_lines(file: Path | None, *, plain: bool = True, encoding: str = UTF8) -> Iterator[str]:
     """The lines of a text file (also .gz and .zst) or of standard input, as they arrive.
 
     A line ends at LF or CR LF; a byte order mark is dropped. All other characters are kept.
@@ -33,10 +34,11 @@ def input_lines(file: Path | None, *, plain: bool = True) -> Iterator[str]:
     """
     if file is None or file == STANDARD:
         name = Path("standard input")
-        check_text(name, first_bytes(sys.stdin.buffer), plain=plain)
-        yield from decoded(_lines_of(sys.stdin.buffer), name)
+        stdin = in_utf8(sys.stdin.buffer, encoding, name)
+        check_text(name, first_bytes(stdin), plain=plain)
+        yield from decoded(_lines_of(stdin), name)
     elif not (os.path.isfile(file) and file.stat().st_size == 0):  # no lines in, no lines out
-        with open_bytes(file) as stream:
+        with open_bytes(file, encoding) as stream:
             check_text(file, first_bytes(stream), plain=plain)
             yield from decoded(_lines_of(stream), file)
 

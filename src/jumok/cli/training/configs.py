@@ -7,12 +7,13 @@ import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
 from jumok.cli.columns import as_column, named_columns, pairs_of, two_columns
-from jumok.cli.options import DATA, SKIP_DAMAGED, TO
+from jumok.cli.options import DATA, DELIMITER, ENCODING, SKIP_DAMAGED, TO
+from jumok.data.report import UTF8
 from jumok.errors import ConfigError, Location
 from jumok.options import option
 from jumok.shipped import recipe_names
@@ -70,10 +71,23 @@ class TrainingFiles:
         "With --from MODEL: the share of each batch from the data that the model was trained on, 0 "
         "to below 1 (default: 0).",
     )
+    encoding: str = option(UTF8, ENCODING)
+    delimiter: str = option("", DELIMITER)
     skip_damaged: bool = option(False, SKIP_DAMAGED)
+
+    @property
+    def read_as(self) -> dict[str, Any]:
+        """The keys of a corpus that say how its text is read, where that is not the usual way."""
+        keys = {"encoding": self.encoding, "delimiter": self.delimiter}
+        return {key: value for key, value in keys.items() if value not in ("", UTF8)}
 
     def check(self, recipe: Path | None) -> None:
         """Raises ConfigError unless there is either a recipe or one kind of files."""
+        if recipe is not None and self.read_as:
+            raise ConfigError(
+                "--encoding and --delimiter are of files that an option names.",
+                do="a recipe says it under [[data.train]]: encoding, delimiter",
+            )
         if self.documents is not None and not self.text:
             raise ConfigError("--documents needs --text.", do="a recipe has the key data.documents")
         ways = (recipe is not None, self.source is not None, self.data is not None, bool(self.text))
@@ -94,6 +108,18 @@ class RunArgs:
         None, "Change a key of the recipe: training.steps=2000. Repeatable.", "--set"
     )
     resume: bool = option(False, "Resume from the last checkpoint.")
+    threads: int = option(
+        0,
+        "CPU threads of each process; 0 = training.threads, or all cores.",
+        minimum=0,
+        maximum=1024,
+    )
+
+    @property
+    def overrides(self) -> list[str]:
+        """The options as changes of keys."""
+        threads = [f"training.threads={self.threads}"] if self.threads else []
+        return [*(self.changes or []), *([f'name="{self.name}"'] if self.name else []), *threads]
 
 
 @dataclass(frozen=True)
@@ -130,7 +156,7 @@ def config_of(recipe: Path | None, files: TrainingFiles, asked: RunArgs, runs: P
         BundleError: the model to train further is missing or damaged.
     """
     model, language = model_and_language(files.from_ or (), files.data is not None)
-    overrides = [*(asked.changes or []), *([f'name="{asked.name}"'] if asked.name else [])]
+    overrides = asked.overrides
     overrides += ["data.skip_damaged=true"] if files.skip_damaged else []
     if model is not None:
         place = json.dumps(_recipe_path(model.expanduser()), ensure_ascii=False)
@@ -149,7 +175,7 @@ def config_of(recipe: Path | None, files: TrainingFiles, asked: RunArgs, runs: P
     columns = None if language and files.to else files.columns
     named = named_columns(files.data, columns, language, files.to)
     corpus = pairs_of(files.source, files.target, files.data, files.columns or named or "0,1")
-    corpus = replace(corpus, skip_damaged=files.skip_damaged)
+    corpus = replace(corpus, skip_damaged=files.skip_damaged, **files.read_as)
     from jumok.training.defaults.pairs import recipe_for
 
     name = asked.name or corpus.files[0].name.split(".")[0]
@@ -244,7 +270,8 @@ def _text_config(files: TrainingFiles, language: str | None, run: _Run) -> "Conf
 
     texts = files.text or []
     name = run.name or bare_name(texts[0]).split(".")[0]
-    return run.config(recipe_for_text(texts, name, files.documents or "file"))
+    rule = files.documents or "file"
+    return run.config(recipe_for_text(texts, name, rule, files.encoding))
 
 
 def _further_config(
@@ -289,7 +316,8 @@ def _further_data(
                 got=bundle.task,
                 do="leave it out",
             )
-        return {"train": [{"file": _recipe_path(file)} for file in files.text], **rule}
+        train = [{"file": _recipe_path(file), **files.read_as} for file in files.text]
+        return {"train": train, **rule}
     if bundle.task == "translation" and path is None and not files.text:
         return _pair_data(files, language, bundle)
     if files.source is not None or files.text:
@@ -300,12 +328,12 @@ def _further_data(
         return None
     if of_text and not file.is_dir():
         column = {"column": as_column(files.columns)} if files.columns else {}
-        return {"train": [{"file": _recipe_path(file), **column}]}
+        return {"train": [{"file": _recipe_path(file), **column, **files.read_as}]}
     if bundle.task == "text-classification" and not file.is_dir():
         sides = "the text's and the label's"
         text, label = two_columns(files.columns or "0,1", sides, "text,label")
         corpus = {"file": _recipe_path(file), "text_column": text, "label_column": label}
-        return {"train": [corpus]}
+        return {"train": [corpus | files.read_as]}
     images = bundle.task == "image-classification" and files.data is None
     if images and (file.is_dir() or file.suffix == ".zip"):
         return {"train": [{"folder": _recipe_path(file)}]}
@@ -327,7 +355,7 @@ def _pair_data(
         languages = {"source_language": language, "target_language": files.to}
     if files.data is None:
         named_columns(None, files.columns, language, files.to)
-        return {"train": [given]}
+        return {"train": [given | files.read_as]}
     from jumok.data.files.formats import kind_of_name
 
     columns = None if languages else files.columns
@@ -339,4 +367,4 @@ def _pair_data(
         files.columns or named or "0,1", "the text's and its translation's", "en,ko"
     )
     corpus = {"file": _recipe_path(files.data), "source_column": first, "target_column": second}
-    return {"train": [corpus], **languages}
+    return {"train": [corpus | files.read_as], **languages}

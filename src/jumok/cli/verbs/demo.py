@@ -111,9 +111,9 @@ def _try_out(translator: "Translator", test: Path) -> tuple[list["UnseenExample"
         test.with_suffix(f".{kind}").read_text("utf-8").splitlines()[:SENTENCES]
         for kind in ("en", "ko")
     )
-    translations = translator.translate(
-        sources, beam=1, alignments=False, split="length", keep=False
-    )
+    from jumok.systems.translation.segments import MODEL_ALONE
+
+    translations = translator.translate(sources, beam=1, alignments=False, **MODEL_ALONE)
     texts = [one.text for one in translations]
     from jumok.evaluation.text import score_text
 

@@ -4,7 +4,8 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from importlib.metadata import version
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
@@ -19,15 +20,22 @@ MARKS = {"ok": "ok", "note": "note", "broken": "BROKEN"}
 """The states as words: a terminal without colours shows them, too."""
 
 
-def doctor(as_json: AsOneObject = False) -> None:
+def doctor(
+    models: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[MODEL]...", help="Bundles: are their files still as written?"),
+    ] = None,
+    as_json: AsOneObject = False,
+) -> None:
     """Show what works on this machine and why, what is missing, and what to do.
 
     The compiled code and where it comes from, PyTorch, extras, memory, disk,
-    the cache, a browser and fonts. Exit code 1: something needed is broken.
+    the cache, a browser and fonts; with MODEL, whether that bundle is whole.
+    Exit code 1: something needed, or a bundle, is broken.
     """
     from jumok.cli import diagnosis
 
-    checks = list(diagnosis.checks())
+    checks = [*diagnosis.checks(), *map(diagnosis.bundle_check, models or ())]
     broken = sum(each.state == "broken" for each in checks)
     if as_json:
         facts = {"jumok": version("jumok"), "ok": not broken, "checks": [*map(asdict, checks)]}

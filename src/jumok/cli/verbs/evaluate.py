@@ -13,6 +13,8 @@ import typer
 import jumok
 from jumok.cli.columns import named_columns
 from jumok.cli.options import (
+    DELIMITER,
+    ENCODING,
     FROM,
     IMAGES,
     SKIP_DAMAGED,
@@ -20,13 +22,15 @@ from jumok.cli.options import (
     Machine,
     ModelOrEnsemble,
     Output,
+    Reading,
     Without,
     open_models,
 )
 from jumok.cli.output.cells import as_csv, form_of
 from jumok.cli.output.streams import check_output, open_output
 from jumok.cli.screen import console, print_scores
-from jumok.decoding.options import SAMPLING, DecodingOptions
+from jumok.data.report import UTF8
+from jumok.decoding.options import ONLY_FOR_CONTINUATION, SAMPLING, DecodingOptions
 from jumok.errors import ConfigError
 from jumok.kinds import KINDS, Kind
 from jumok.options import option, options_of
@@ -64,7 +68,14 @@ class Evaluation:
     )
     from_: str | None = option(None, FROM)
     to: str | None = option(None, TO)
+    train: Path | None = option(
+        None,
+        "The training data, to count which of these texts stand in them: a text, a table, or a "
+        "recipe (default: those of the model's run, if they are still there).",
+    )
     by: str | None = option(None, "Also report scores per value of this column of --data.")
+    encoding: str = option(UTF8, ENCODING)
+    delimiter: str = option("", DELIMITER)
     skip_damaged: bool = option(False, SKIP_DAMAGED)
     tokenize: str | None = option(
         None, "Tokenizer for BLEU: 13a, intl, char, zh, ko-mecab, ja-mecab, none."
@@ -83,6 +94,7 @@ class Evaluation:
     )
     model: str = ""
     decoding: DecodingOptions = field(default_factory=DecodingOptions)
+    reading: Reading = field(default_factory=Reading)
     machine: Machine = field(default_factory=Machine)
     opened: "OpenedModel | None" = None
     changes: ExitStack = field(default_factory=ExitStack)
@@ -171,14 +183,19 @@ def evaluate(
     model: ModelOrEnsemble,
     *,
     asked: Annotated[Evaluation, Evaluation()],
-    decoding: Annotated[DecodingOptions, DecodingOptions(), Without("nbest", SAMPLING)],
+    decoding: Annotated[
+        DecodingOptions, DecodingOptions(), Without("nbest", SAMPLING, *ONLY_FOR_CONTINUATION)
+    ],
+    reading: Annotated[Reading, Reading()],
     written: Annotated[Output, Output()],
     machine: Annotated[Machine, Machine()],
 ) -> None:
     """Score a model: a translator by BLEU, chrF and TER against references.
 
-    Each score has a 95 % confidence interval and a signature; compare only
-    scores with equal signatures. --output saves the outputs of the model.
+    What is scored is what `jumok translate` writes, with the same --split and
+    --keep; --split length --no-keep is the model alone, on whole lines. Each
+    score has a 95 % confidence interval and a signature; compare only scores
+    with equal signatures. --output saves the outputs of the model.
 
       jumok evaluate MODEL --source test.en --reference test.ko
 
@@ -200,7 +217,7 @@ def evaluate(
     columns = named_columns(asked.data, asked.columns or None, asked.from_, asked.to)
     asked = replace(
         asked, model=model, opened=opened, columns=columns or kind.columns, decoding=decoding,
-        machine=machine,
+        reading=reading, machine=machine,
     )  # fmt: skip
     function: Callable[[Evaluation], Judged] = kind.entry("evaluate")
     started = time.perf_counter()

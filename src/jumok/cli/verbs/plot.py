@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from jumok.cli.looking import FIGURE_SUFFIXES
 from jumok.cli.output.cells import as_csv
 from jumok.cli.output.streams import open_output
 from jumok.cli.screen import console, plain_table
+from jumok.data.files.formats import FIGURE_SUFFIXES
 from jumok.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from jumok.cli.columns import named_columns, pairs_of
-from jumok.cli.options import Machine, ModelOrEnsemble, Output, PairFiles, model_folders
+from jumok.cli.options import (
+    Machine,
+    ModelOrEnsemble,
+    Output,
+    PairFiles,
+    Reading,
+    Without,
+    model_folders,
+)
 from jumok.cli.output.cells import as_csv, form_of
 from jumok.cli.output.streams import check_output, open_output
 from jumok.errors import BundleError, Location
@@ -20,6 +28,7 @@ def score(
     model: ModelOrEnsemble,
     *,
     files: Annotated[PairFiles, PairFiles()],
+    reading: Annotated[Reading, Reading(), Without("keep")],
     written: Annotated[Output, Output()],
     machine: Annotated[Machine, Machine()],
 ) -> None:
@@ -27,6 +36,8 @@ def score(
 
     Prints for each pair the log-probability of the target in nats and the
     mean over its tokens, END included; on stderr, the perplexity of all.
+    They are those of `jumok translate` with the same --split: lines that it
+    cuts have the sum over their sentences.
 
       jumok score MODEL --source test.en --target test.ko
 
@@ -38,19 +49,36 @@ def score(
     check_output(output, files.source, files.target, files.data)
     _check_translates(model_folders(model)[0])
     columns = named_columns(files.data, files.columns, files.from_, files.to) or "0,1"
-    corpus = pairs_of(files.source, files.target, files.data, columns)
+    corpus = pairs_of(
+        files.source,
+        files.target,
+        files.data,
+        columns,
+        encoding=files.encoding,
+        delimiter=files.delimiter,
+    )
     from jumok.data.pairs.corpus import read_pairs
 
     pairs = list(read_pairs(corpus))
     translator: Translator = machine.load(model, "translate")
     sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
-    scored = translator.score(sources, targets, batch_size=machine.batch)
+    keep = not reading.no_keep
+    scored = translator.score(
+        sources, targets, batch_size=machine.batch, split=reading.split, keep=keep
+    )
+    if undivided := len(translator.divided(sources, targets, reading.split, keep).whole):
+        typer.echo(
+            f"{undivided:,} of {len(pairs):,} pairs are scored whole, which jumok translate "
+            "cuts or copies in part: their translations do not divide in the same way",
+            err=True,
+        )
     with open_output(output) as stream:
         if form == "csv":
             stream.write(as_csv(("line", "log_probability", "per_token")))
         for pair, one in zip(pairs, scored, strict=True):
             values = one.token_log_probabilities
             whole = one.log_probability
+            per_token = whole / max(len(values), 1)  # what is copied has none
             if form == "json":
                 facts = {
                     "line": pair.line,
@@ -60,9 +88,9 @@ def score(
                 }
                 stream.write(json.dumps(facts, ensure_ascii=False) + "\n")
             elif form == "csv":
-                stream.write(as_csv((pair.line, whole, whole / len(values))))
+                stream.write(as_csv((pair.line, whole, per_token)))
             else:
-                stream.write(f"{whole:.4f}\t{whole / len(values):.4f}\n")
+                stream.write(f"{whole:.4f}\t{per_token:.4f}\n")
     from jumok.systems.translation.result import likelihood
 
     total = likelihood(scored)

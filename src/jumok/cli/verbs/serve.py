@@ -102,6 +102,18 @@ class Copies:
             )
 
 
+@dataclass(frozen=True)
+class Terms:
+    """What translations must contain."""
+
+    glossary: list[str] | None = option(
+        None,
+        "File of terms and their required translations, tab-separated; NAME=FILE is for the model "
+        "of this name. Repeatable.",
+        metavar="FILE",
+    )
+
+
 def serve(
     given: Annotated[
         list[str],
@@ -119,6 +131,7 @@ def serve(
         ),
     ] = ServeSettings().grace,
     *,
+    terms: Annotated[Terms, Terms()],
     access: Annotated[Access, Access()],
     limits: Annotated[ServeLimits, ServeLimits()],
     machine: Annotated[EngineMachine, EngineMachine(threads=1), Without("batch")],
@@ -145,14 +158,24 @@ def serve(
         from jumok.serving.http.models import Serving, named_models, split_name
         from jumok.serving.http.processes import serve_processes
     from jumok.systems.catalog import open_model
+    from jumok.systems.translation.glossary import Glossary
 
     chosen = _serve_settings(access, limits, grace)
     named = [split_name(each) for each in given]
     opened = [(name, open_model(*model_folders(folders))) for name, folders in named]
     plugins = tuple(each.file for each in LOADED.values())
+    models = named_models(opened)
+    glossaries = dict(map(split_name, terms.glossary or ()))
+    if unknown := set(glossaries) - {"", *models}:
+        raise ConfigError(
+            "--glossary names no model of this server.",
+            expected=f"one of {', '.join(models)}, or a file alone",
+            got=", ".join(sorted(unknown)),
+        )
     serving = Serving(
-        named_models(opened), chosen, machine.device, machine.precision, machine.threads,
+        models, chosen, machine.device, machine.precision, machine.threads,
         plugins, computing=machine.engine,
+        glossaries={name: Glossary.read(file) for name, file in glossaries.items()},
     )  # fmt: skip
 
     def announce(address: str) -> None:

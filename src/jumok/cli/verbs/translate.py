@@ -7,17 +7,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from jumok.cli.options import (
+    CONTENT,
+    ENCODING,
     OUTPUT,
     EngineMachine,
     Formats,
     ModelOrEnsemble,
     Output,
+    Reading,
     Text,
+    Without,
     model_folders,
 )
 from jumok.cli.output.arriving import arriving
@@ -25,56 +29,30 @@ from jumok.cli.output.cells import COLUMNS, OutputForm, as_csv, form_of
 from jumok.cli.output.resuming import command_of, open_steps
 from jumok.cli.output.streams import check_output
 from jumok.cli.screen import counted
-from jumok.cli.translation import Answers, NoteCounter, document_asked, translate_to
-from jumok.decoding.options import FOR_TRANSLATION, DecodingOptions
-from jumok.errors import ConfigError
+from jumok.cli.translation import (
+    Answers,
+    NoteCounter,
+    document_asked,
+    say_missing_terms,
+    translate_to,
+)
+from jumok.data.report import UTF8
+from jumok.decoding.options import FOR_TRANSLATION, ONLY_FOR_CONTINUATION, DecodingOptions
 from jumok.options import option
 
 if TYPE_CHECKING:
     from jumok.systems.translation.result import Translation
     from jumok.systems.translation.translator import Translator
 
-CONTENT = "Sentences and terms"
-
 
 @dataclass(frozen=True)
-class Content:
-    """How lines are cut, and what their translations must contain."""
+class Content(Reading):
+    """How lines are read, and what their translations must contain."""
 
     prefix: str = option("", "Force every translation to start with this text.", panel=CONTENT)
-    split: Literal["auto", "sentences", "length", "none"] = option(
-        "auto",
-        "Where to cut lines into segments: after each sentence, only where a line is too long, or "
-        "never; auto follows the lines that the model was trained on.",
-        panel=CONTENT,
-    )
-    keep: list[str] | None = option(
-        None,
-        "Regular expression of text to copy unchanged, besides tags, placeholders, addresses and "
-        "numbers. Repeatable.",
-        panel=CONTENT,
-    )
-    no_keep: bool = option(
-        False,
-        "Copy nothing unchanged: leave tags, placeholders and numbers to the model.",
-        panel=CONTENT,
-    )
     glossary: Path | None = option(
         None, "File of terms and their required translations, tab-separated.", panel=CONTENT
     )
-
-    @property
-    def kept(self) -> bool | list[str]:
-        """The argument `keep` of `Translator.translate`.
-
-        Raises:
-            ConfigError: both --keep and --no-keep were given.
-        """
-        if self.no_keep and self.keep:
-            raise ConfigError(
-                "--keep and --no-keep contradict each other.", do="leave one of them out"
-            )
-        return self.keep or not self.no_keep
 
 
 @dataclass(frozen=True)
@@ -142,7 +120,8 @@ def translate(
         ),
     ] = "auto",
     *,
-    decoding: Annotated[DecodingOptions, FOR_TRANSLATION],
+    encoding: Annotated[str, typer.Option(help=f"{ENCODING} The output is UTF-8.")] = UTF8,
+    decoding: Annotated[DecodingOptions, FOR_TRANSLATION, Without(*ONLY_FOR_CONTINUATION)],
     content: Annotated[Content, Content()],
     columns: Annotated[TranslationOutput, TranslationOutput()],
     machine: Annotated[EngineMachine, EngineMachine()],
@@ -172,12 +151,18 @@ def translate(
         translator, decoding, columns.alignments, content.prefix, machine.batch, content.split,
         content.kept, content.glossary,
     )  # fmt: skip
-    if kind := document_asked(file, format, columns.of_lines or nbest):
-        translate_to(answers.document(), file, output, kind)
-        return _say_left(translator)
+    if kind := document_asked(file, format, columns.of_lines or nbest, encoding):
+        translate_to(answers.document(), file, output, kind, encoding)
+        return _say_notes(translator)
     names = COLUMNS if file is None else (*COLUMNS, file.suffix)
     form = form_of(output, columns.as_json, names)
-    incoming = arriving(file, alone=columns.stream, whole=decoding.sample, plain=format == "auto")
+    incoming = arriving(
+        file,
+        alone=columns.stream,
+        whole=decoding.sample,
+        plain=format == "auto",
+        encoding=encoding,
+    )
     with open_steps(output, _this_command(context, output), columns.resume) as steps:
         if form == "csv" and not steps.done.lines:
             steps.write(as_csv(columns.header))
@@ -190,8 +175,9 @@ def translate(
             sure = one.confidence  # a line without a word has none
             if columns.flag_below is not None and sure is not None and sure < columns.flag_below:
                 typer.echo(f"line {number}: confidence {sure:.3f}", err=True)
+            say_missing_terms(f"line {number}", one)
     notes.say()
-    _say_left(translator)
+    _say_notes(translator)
 
 
 @contextmanager
@@ -204,9 +190,14 @@ def _without_collector() -> Iterator[None]:
         gc.enable()
 
 
-def _say_left(translator: "Translator") -> None:
+def _say_notes(translator: "Translator") -> None:
     if translator.left:
         typer.echo(f"lines that the engine left to torch: {translator.left:,}", err=True)
+    if translator.long_words:
+        from jumok.systems.translation.edges import LONGEST_WORD
+
+        longer = f"longer than {LONGEST_WORD:,} characters"
+        typer.echo(f"words {longer}, which were copied: {translator.long_words:,}", err=True)
 
 
 def _this_command(context: typer.Context, output: Path | None) -> dict[str, str]:

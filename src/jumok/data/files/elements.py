@@ -57,6 +57,8 @@ class XmlElement(Protocol):
 
     def extend(self, elements: "Iterable[XmlElement]") -> None: ...
 
+    def clear(self) -> None: ...
+
     def remove(self, element: "XmlElement") -> None:
         """Removes a child, and its tail."""
         ...
@@ -85,6 +87,11 @@ class PoUnit(Protocol):
 
     @property
     def line_number(self) -> int: ...
+
+    @property
+    def typecomments(self) -> "Sequence[str]":
+        """The lines with flags: #, c-format."""
+        ...
 
     def hasplural(self) -> bool: ...
 

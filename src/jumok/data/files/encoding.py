@@ -29,7 +29,8 @@ def character_sets(content: bytes) -> list[str]:
     names = [_iconv_name(match.encoding) for match in matches]
     if any(COMMONEST in match.could_be_from_charset for match in matches):
         names.insert(0, _iconv_name(COMMONEST))  # its neighbours differ by a few letters
-    names = [name for name in dict.fromkeys(names) if name != "UTF-8"]
+    others = ("UTF-8",) if b"\0" in content[:SAMPLE] else ("UTF-8", "UTF-16", "UTF-32")
+    names = [name for name in dict.fromkeys(names) if not name.startswith(others)]
     return names[: 1 if len(sample) >= ENOUGH else 3]
 
 
@@ -39,7 +40,8 @@ def conversion(content: bytes) -> str:
     if not names:
         return "convert it to UTF-8, or correct this line"
     return (
-        f"it seems to be {' or '.join(names)}; convert it: iconv -f {names[0]} -t UTF-8 FILE > NEW"
+        f"it seems to be {' or '.join(names)}: name it, --encoding {names[0]}, or convert it: "
+        f"iconv -f {names[0]} -t UTF-8 FILE > NEW"
     )
 
 

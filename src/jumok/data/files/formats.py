@@ -17,10 +17,13 @@ HEAD = 8192
 """The number of bytes at the start of a file that are examined."""
 
 COMPRESSED = (".gz", ".zst")
+FIGURE_SUFFIXES = (".svg", ".pdf", ".png")
+"""Of figures that are drawn."""
 
 _PAIRS = "train, evaluate, score and align read it as --data {file} --from en --to fr"
 _DOCUMENT = "jumok translate translates it as a document"
 _PANDOC = "convert it to Markdown first: pandoc {file} --to gfm --output FILE.md"
+_EXTRACT = "extract its texts, one sentence per line"
 _NO_DOCUMENT = "jumok translate MODEL {file} translates it; for anything else, extract the text"
 
 
@@ -53,10 +56,12 @@ BINARY: dict[str, FileKind] = {
     "parquet": FileKind("a Parquet table", f"{_PAIRS}, where these are its columns"),
     "picture": FileKind("a picture", "give a text file; images are for jumok caption and classify"),
     "utf-16": FileKind(
-        "text in UTF-16", "convert it to UTF-8: iconv -f UTF-16 -t UTF-8 {file} > FILE.txt"
+        "text in UTF-16",
+        "name it, --encoding utf-16, or convert it: iconv -f UTF-16 -t UTF-8 {file} > FILE.txt",
     ),
     "utf-32": FileKind(
-        "text in UTF-32", "convert it to UTF-8: iconv -f UTF-32 -t UTF-8 {file} > FILE.txt"
+        "text in UTF-32",
+        "name it, --encoding utf-32, or convert it: iconv -f UTF-32 -t UTF-8 {file} > FILE.txt",
     ),
 }
 """Formats that cannot be read as text."""
@@ -87,6 +92,10 @@ MARKUP: dict[str, FileKind] = {
     "tex": FileKind("LaTeX", _PANDOC),
     "adoc": FileKind("AsciiDoc", _PANDOC),
     "org": FileKind("an Org file", _PANDOC),
+    "textile": FileKind("Textile", _PANDOC),
+    "code": FileKind("the source of a program", _EXTRACT),
+    "settings": FileKind("a file of settings", _EXTRACT),
+    "subtitles": FileKind("subtitles of another format", "convert it: ffmpeg -i {file} FILE.srt"),
 }
 """Formats that are text, but not plain sentences."""
 
@@ -104,10 +113,24 @@ KIND_OF_SUFFIX = {
     "ssa": "ass",
     "yml": "yaml",
     "ndjson": "jsonl",
+    # No code of a language is among these, since corpora have it as their suffix.
+    **dict.fromkeys(("c", "h", "cpp", "css", "java", "js", "jsx", "php", "py", "tsx"), "code"),
+    **dict.fromkeys(("ftl", "json5", "jsonc", "svg", "toml"), "settings"),
+    **dict.fromkeys(("sbv", "ttml"), "subtitles"),
     **{name: name for name in ("tmx", "xliff", "po", "html", "srt", "vtt", "ass", "csv", "tsv")},
     **{
         name: name
-        for name in ("yaml", "properties", "strings", "ipynb", "rst", "tex", "adoc", "org")
+        for name in (
+            "yaml",
+            "properties",
+            "strings",
+            "ipynb",
+            "rst",
+            "tex",
+            "adoc",
+            "org",
+            "textile",
+        )
     },
     **{name: name for name in ("jsonl", "json", "xml", "parquet", "docx", "xlsx", "pptx")},
     **{name: name for name in ("doc", "odt", "epub", "pdf", "rtf", "zip")},
@@ -177,7 +200,7 @@ def kind_of_bytes(head: bytes) -> str | None:
     """The format by the first bytes of a file, decompressed; None: it may be plain text."""
     for signature, kind in _SIGNATURES:
         if head.startswith(signature):
-            return kind
+            return (_xml_in_utf16(head) if kind == "utf-16" else None) or kind
     if _BZIP2.match(head):
         return "bzip2"
     if head.startswith(b"PK\x03\x04"):
@@ -187,6 +210,12 @@ def kind_of_bytes(head: bytes) -> str | None:
     if head[4:8] == b"ftyp" and head[8:12] in (b"heic", b"heix", b"mif1", b"avif", b"msf1"):
         return "picture"
     return _markup(head.removeprefix(codecs.BOM_UTF8))
+
+
+def _xml_in_utf16(head: bytes) -> str | None:
+    """The format of XML that says its character set itself, as Trados writes it."""
+    kind = _markup(head.decode("utf-16", "ignore").encode("utf-8", "ignore"))
+    return kind if kind in ("tmx", "xliff") else None
 
 
 def kind_of(file: Path, head: bytes) -> str | None:

@@ -19,6 +19,7 @@ import numpy as np
 from jaxtyping import UInt8
 
 from jumok.data.files.damage import ANYTHING
+from jumok.data.files.unpacking import unpacked
 from jumok.environment import is_named_pipe
 from jumok.errors import DataError, Location, optional_import
 
@@ -168,7 +169,7 @@ class ImageSource:
             return _content(self.path / file)
         _check_bytes(self._archive.getinfo(file).file_size, self.path / name)
         try:
-            return self._archive.read(file)
+            return unpacked(self._archive, file)
         except (zipfile.BadZipFile, zlib.error, RuntimeError, lzma.LZMAError, *ANYTHING) as error:
             raise DataError(
                 "the image cannot be extracted from the archive.",

@@ -4,6 +4,7 @@ A line ends at \\n and nowhere else (one \\r before it goes too), so the N-th li
 files is the same sentence whatever else the sentences contain. Text comes out as NFC.
 """
 
+import codecs
 import gzip
 import io
 import unicodedata
@@ -15,9 +16,10 @@ from pathlib import Path
 from typing import BinaryIO, TypeVar
 
 from jumok.data.files.encoding import conversion
-from jumok.data.files.formats import HEAD, check_text
-from jumok.data.report import CorpusReport
-from jumok.errors import DataError, Location, optional_import
+from jumok.data.files.formats import COMPRESSED, HEAD, check_text
+from jumok.data.files.unpacking import most_unpacked
+from jumok.data.report import UTF8, CorpusReport
+from jumok.errors import ConfigError, DataError, Location, optional_import
 
 Element = TypeVar("Element")
 
@@ -46,10 +48,14 @@ def one_line(text: str, report: CorpusReport | None, number: int) -> str:
 
 
 @contextmanager
-def open_bytes(path: Path) -> Iterator[BinaryIO]:
-    """The file's bytes, decompressed if the name ends in .gz or .zst.
+def open_bytes(path: Path, encoding: str = UTF8) -> Iterator[BinaryIO]:
+    """The file's bytes, decompressed if the name ends in .gz or .zst; text becomes UTF-8.
+
+    Args:
+        encoding: the character set of the text.
 
     Raises:
+        ConfigError: there is no such character set.
         DataError: the file is missing, a folder, not readable, empty or damaged.
     """
     place = Location(path)
@@ -59,7 +65,7 @@ def open_bytes(path: Path) -> Iterator[BinaryIO]:
         if path.is_file() and path.stat().st_size == 0:
             raise DataError("the file is empty.", expected="at least one line", place=place)
         with path.open("rb") as raw, _decompressed(raw, path.suffix) as stream:
-            yield stream
+            yield in_utf8(stream, encoding, path)
     except (FileNotFoundError, NotADirectoryError):
         raise DataError(
             "there is no such file.",
@@ -80,6 +86,27 @@ def open_bytes(path: Path) -> Iterator[BinaryIO]:
         raise _damaged_archive(error, place) from None
 
 
+def whole_file(path: Path, encoding: str = UTF8) -> bytes:
+    """All bytes of a file, decompressed as by `open_bytes`.
+
+    Raises:
+        DataError: as `open_bytes`; or it unpacks to more than `most_unpacked`.
+    """
+    with open_bytes(path, encoding) as stream:
+        if path.suffix not in COMPRESSED:
+            return stream.read()
+        most = most_unpacked(path.stat().st_size)
+        content = stream.read(most + 1)
+    if len(content) > most:
+        raise DataError(
+            "the compressed file unpacks to too many bytes.",
+            expected=f"at most {most:,}",
+            do="unpack it, and give the file that is in it",
+            place=Location(path),
+        )
+    return content
+
+
 def _damaged_archive(error: Exception, place: Location) -> DataError:
     return DataError(
         "the compressed file is damaged or truncated.",
@@ -87,6 +114,63 @@ def _damaged_archive(error: Exception, place: Location) -> DataError:
         do="download or compress it again",
         place=place,
     )
+
+
+def in_utf8(stream: BinaryIO, encoding: str, name: Path) -> BinaryIO:
+    """A stream of the same text in UTF-8; errors call it `name`.
+
+    Raises:
+        ConfigError: there is no such character set.
+    """
+    try:
+        "".encode(encoding)  # refuses codecs that are of bytes, such as hex
+        decoder = codecs.getincrementaldecoder(encoding)("strict")
+    except (LookupError, TypeError, UnicodeError):
+        raise ConfigError(
+            "there is no such character set.",
+            expected="a name such as cp949, shift_jis, gb18030, latin-1, cp1252, utf-16",
+            got=repr(encoding),
+        ) from None
+    if codecs.lookup(encoding).name == UTF8:
+        return stream
+    return io.BufferedReader(_Recoded(stream, decoder, encoding, name), BLOCK)
+
+
+class _Recoded(io.RawIOBase):
+    """Text of another character set as UTF-8."""
+
+    mode = "rb"
+
+    def __init__(
+        self, raw: BinaryIO, decoder: codecs.IncrementalDecoder, encoding: str, name: Path
+    ) -> None:
+        self._raw, self._decoder, self._encoding, self._name = raw, decoder, encoding, name
+        self._ready, self._lines, self._ended = b"", 1, False
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        while not self._ready and not self._ended:
+            block = self._raw.read(BLOCK)
+            self._ended = not block
+            try:
+                text = self._decoder.decode(block, self._ended)
+            except UnicodeDecodeError as error:
+                line = self._lines + error.object[: error.start].decode(
+                    self._encoding, "ignore"
+                ).count("\n")
+                raise DataError(
+                    f"the text is not valid {self._encoding}.",
+                    got=f"byte {error.object[error.start]:#04x}",
+                    do="name another one: --encoding of the command, encoding in a recipe",
+                    place=Location(self._name, line),
+                ) from None
+            self._lines += text.count("\n")
+            self._ready = text.encode("utf-8", "replace")
+        size = min(len(buffer), len(self._ready))
+        buffer[:size], self._ready = self._ready[:size], self._ready[size:]
+        return size
 
 
 def first_bytes(stream: object) -> bytes:
@@ -161,7 +245,7 @@ def read_line_blocks(
         DataError: what `open_bytes` raises; a file of another format; bytes that are not UTF-8; NUL
             bytes.
     """
-    with open_bytes(path) as stream:
+    with open_bytes(path, report.encoding if report else UTF8) as stream:
         check_text(path, first_bytes(stream), plain=plain)
         number, offset = 0, 0
         # Whole lines of about a block each: decoding and normalising many lines at once costs a

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from jumok.data.files.damage import reading_as
 from jumok.data.files.reading import one_line, open_bytes, read_line_blocks, read_lines
 from jumok.data.report import CorpusReport
-from jumok.errors import DataError, Location, optional_import
+from jumok.errors import ConfigError, DataError, Location, optional_import
 
 MOST_COLUMNS = 100_000
 
@@ -48,11 +48,12 @@ def read_tsv(file: Path, columns: Columns, report: CorpusReport | None = None) -
     Columns are numbers from 0 in a file without a header, or names in the file's first line.
     """
     lines = enumerate(read_lines(file, report), start=1)
-    header = next(lines, (1, ""))[1].split("\t") if _any_named(columns) else []
+    mark = _delimiter(report, "\t")
+    header = next(lines, (1, ""))[1].split(mark) if _any_named(columns) else []
     numbers = [_column(file, header, column) for column in columns]
     needed = max(numbers) + 1
     for number, line in lines:
-        row = line.split("\t")
+        row = line.split(mark)
         if len(row) < needed:
             _count_damaged(_too_few(row, needed, "tabs", Location(file, number)), report)
             continue
@@ -66,9 +67,9 @@ def read_tsv_columns(
 
     A row that cannot be read is noticed before the rows of its megabyte are returned.
     """
-    needed, number = max(columns) + 1, 1
+    needed, number, mark = max(columns) + 1, 1, _delimiter(report, "\t")
     for lines in read_line_blocks(file, report):
-        rows = [line.split("\t", needed) for line in lines]
+        rows = [line.split(mark, needed) for line in lines]
         numbers = np.arange(number, number + len(rows))
         number += len(rows)
         if min(map(len, rows)) < needed:
@@ -78,6 +79,17 @@ def read_tsv_columns(
                 _count_damaged(_too_few(rows[place], needed, "tabs", Location(file, line)), report)
             rows, numbers = list(compress(rows, whole)), numbers[whole]
         yield [[row[column] for row in rows] for column in columns], numbers
+
+
+def _delimiter(report: CorpusReport | None, usual: str) -> str:
+    """The character between columns."""
+    mark = (report.delimiter if report else "") or usual
+    mark = {"\\t": "\t", "tab": "\t"}.get(mark, mark)
+    if len(mark) != 1 or mark in '\r\n"':
+        raise ConfigError(
+            "columns are separated by one character.", expected="for example ; or tab", got=mark
+        )
+    return mark
 
 
 def _any_named(columns: Columns) -> bool:
@@ -121,7 +133,8 @@ def read_csv(file: Path, columns: Columns, report: CorpusReport | None = None) -
     Columns are numbers from 0 in a file without a header, or names in the file's first line.
     """
     # The reader joins the lines of a quoted field with their line ends.
-    rows = csv.reader((f"{line}\n" for line in read_lines(file, report)), strict=True)
+    lines = (f"{line}\n" for line in read_lines(file, report))
+    rows = csv.reader(lines, delimiter=_delimiter(report, ","), strict=True)
     try:
         header = [cell.strip() for cell in next(rows, [])] if _any_named(columns) else []
         numbers = [_column(file, header, column) for column in columns]

@@ -10,11 +10,13 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from jumok.config.data import NoiseConfig
+from jumok.data.pairs.noise import noised
 from jumok.data.pairs.rows import batched_rows
 from jumok.data.pairs.sampler import Cursor, PairSampler, plan_epoch
 from jumok.data.pairs.store import PairCorpus
 from jumok.data.planned import Micro, Planned, PlannedUpdates
-from jumok.data.store import Ragged, StoredSequences
+from jumok.data.store import Ragged, Rows, StoredSequences
 from jumok.data.tokenizer import END, PAD, START, Tokenizer
 from jumok.shapes import Bool, Int, Tensor
 
@@ -113,25 +115,46 @@ class SourceBatch:
 
 
 @dataclass(frozen=True)
-class Resampling:
-    """Subword regularisation (Kudo 2018): every time a sentence is tokenized again.
+class Variation:
+    """Sentences that are tokenized again every time, with noise or subword regularisation.
 
     Attributes:
-        alpha: see `Tokenizer.encode_sampled`.
-        seed: of the samples, together with the update.
+        alpha: see `Tokenizer.encode_sampled`; 0: as usual.
+        noise: on the sources; None: none.
+        most: tokens of a side; what has more than that is as it was prepared.
+        seed: of all choices, together with the update.
     """
 
-    source: Tokenizer
-    target: Tokenizer
+    tokenizer: Tokenizer
     alpha: float
+    noise: NoiseConfig | None
+    most: int
     seed: int
 
-    def batch(self, store: PairCorpus, rows: npt.NDArray[np.int64], random: Random) -> Batch:
+    def batch(
+        self, store: PairCorpus, rows: npt.NDArray[np.int64], place: tuple[int, int]
+    ) -> Batch:
+        # Seeded by its place, so that a resumed stream gives the same samples, in any process.
+        random = Random(f"{self.seed} {place}")
         sources, targets = store.texts(rows.tolist())
+        if self.noise is not None:
+            sources = [noised(text, self.noise, random) for text in sources]
         return collate(
-            [self.source.encode_sampled(text, self.alpha, random) for text in sources],
-            [self.target.encode_sampled(text, self.alpha, random) for text in targets],
+            self._encoded(sources, store.source, rows, random),
+            self._encoded(targets, store.target, rows, random),
         )
+
+    def _encoded(
+        self, texts: Sequence[str], prepared: StoredSequences, rows: Rows, random: Random
+    ) -> list[Sequence[int]]:
+        if self.alpha:
+            new = [self.tokenizer.encode_sampled(text, self.alpha, random) for text in texts]
+        else:
+            new = self.tokenizer.encode_batch(texts)
+        return [
+            ids if 0 < len(ids) <= self.most else prepared[row].tolist()
+            for ids, row in zip(new, rows.tolist(), strict=True)
+        ]
 
 
 class Updates(PlannedUpdates[Micro]):
@@ -172,16 +195,16 @@ class Updates(PlannedUpdates[Micro]):
 
 
 class UpdateStream(Updates[Batch]):
-    """Updates of pairs; with `resampling`, every sentence is tokenized again each time."""
+    """Updates of pairs, as they were prepared or with `variation`."""
 
     def __init__(
         self,
         stores: Sequence[PairCorpus],
         sampler: PairSampler,
-        resampling: Resampling | None = None,
+        variation: Variation | None = None,
     ) -> None:
         super().__init__(sampler)
-        self._stores, self._resampling = stores, resampling
+        self._stores, self._variation = stores, variation
 
     def _work(self, corpus: int, rows: npt.NDArray[np.int64]) -> int:
         # The plan of the block has read the lengths, so its shards are open.
@@ -192,11 +215,9 @@ class UpdateStream(Updates[Batch]):
         return work_of(len(rows) * source, len(rows) * target)
 
     def _batch(self, place: tuple[int, int], corpus: int, rows: npt.NDArray[np.int64]) -> Batch:
-        if self._resampling is None:
+        if self._variation is None:
             return gather_batch(self._stores[corpus], rows)
-        # Seeded by its place, so that a resumed stream gives the same samples, in any process.
-        random = Random(f"{self._resampling.seed} {place}")
-        return self._resampling.batch(self._stores[corpus], rows, random)
+        return self._variation.batch(self._stores[corpus], rows, place)
 
 
 def gather_batch(store: PairCorpus, rows: npt.NDArray[np.int64]) -> Batch:

@@ -13,7 +13,7 @@ from jumok.data.files.reading import nonempty, read_lines
 from jumok.data.files.tables import MOST_COLUMNS, Column, read_tsv, read_tsv_columns
 from jumok.data.pairs.drift import explain_drift
 from jumok.data.pairs.pair import Pair, PairColumns, columns_of
-from jumok.data.report import CorpusReport
+from jumok.data.report import UTF8, CorpusReport
 from jumok.errors import ConfigError, DataError, Location
 from jumok.parts import builder_of, names
 
@@ -33,6 +33,7 @@ class Corpus:
         weight: the sampling weight relative to other corpora; None: its size.
         name: in reports; empty: the file's name.
         skip_damaged: leave out table rows and lines that cannot be read, and count them.
+        encoding, delimiter: as in `CorpusReport`.
         left: which of its pairs are read, one value for each pair in their order; None: all.
     """
 
@@ -46,6 +47,8 @@ class Corpus:
     weight: float | None = None
     name: str = ""
     skip_damaged: bool = False
+    encoding: str = UTF8
+    delimiter: str = ""
     left: npt.NDArray[np.bool_] | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -72,6 +75,7 @@ def read_pairs(corpus: Corpus, report: CorpusReport | None = None) -> Iterator[P
         MissingExtraError: the format's library is not installed.
     """
     report = report or corpus.report()
+    report.encoding, report.delimiter = corpus.encoding, corpus.delimiter
     if corpus.file is None:
         if corpus.source is None or corpus.target is None:
             raise ConfigError(
@@ -107,6 +111,7 @@ def read_columns(corpus: Corpus, report: CorpusReport, size: int) -> Iterator[Pa
         yield from columns_of(read_pairs(corpus, report), size)
         return
     assert file is not None
+    report.encoding, report.delimiter = corpus.encoding, corpus.delimiter
     read, any_pair = 0, False
     for (sources, targets), lines in read_tsv_columns(file, numbers, report):
         part = PairColumns(sources, targets, lines)
@@ -143,7 +148,7 @@ def format_of(corpus: Corpus) -> str:
 
 
 def _read_aligned(
-    corpus: Corpus, source: Path, target: Path, report: CorpusReport | None
+    corpus: Corpus, source: Path, target: Path, report: CorpusReport
 ) -> Iterator[Pair]:
     plain = corpus.format is None
     sides = zip_longest(
@@ -151,5 +156,5 @@ def _read_aligned(
     )
     for number, (source_line, target_line) in enumerate(sides, start=1):
         if source_line is None or target_line is None:
-            raise explain_drift(source, target)
+            raise explain_drift(source, target, corpus.encoding)
         yield Pair(source_line, target_line, number)

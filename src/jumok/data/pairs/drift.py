@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jumok.data.files.reading import read_lines
+from jumok.data.report import UTF8, CorpusReport
 from jumok.errors import DataError, Location
 
 VARIANCE = 6.8  # of the length of a translation, per character (Gale and Church 1993, section 3.1)
@@ -21,9 +22,9 @@ SHIFTS = 8  # beyond this many extra lines only the jump to all of them at once 
 CharacterLengths = npt.NDArray[np.float64]
 
 
-def explain_drift(source: Path, target: Path) -> DataError:
+def explain_drift(source: Path, target: Path, encoding: str = UTF8) -> DataError:
     """The error for two files with different line counts; it names the line of the first shift."""
-    sources, targets = _line_lengths(source), _line_lengths(target)
+    sources, targets = _line_lengths(source, encoding), _line_lengths(target, encoding)
     shorter, longer = (source, target) if len(sources) < len(targets) else (target, source)
     shared = min(len(sources), len(targets))
     line = first_drift(sources, targets) + 1
@@ -42,8 +43,9 @@ def explain_drift(source: Path, target: Path) -> DataError:
     )
 
 
-def _line_lengths(file: Path) -> CharacterLengths:
-    return np.fromiter((len(line) for line in read_lines(file)), dtype=np.float64)
+def _line_lengths(file: Path, encoding: str) -> CharacterLengths:
+    lines = read_lines(file, CorpusReport(file.name, encoding=encoding))
+    return np.fromiter((len(line) for line in lines), dtype=np.float64)
 
 
 def first_drift(source: CharacterLengths, target: CharacterLengths) -> int:

@@ -172,6 +172,7 @@ def prepare(
         "format": corpus.format,
         "suffixes": [path.suffixes for path in corpus.files],
         "skip_damaged": corpus.skip_damaged,
+        "read_as": [corpus.encoding, corpus.delimiter],
         "left": digest_of_left(corpus),
     }
     report = corpus.report()

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 from jumok.data.files.formats import kind_of_name
 from jumok.data.files.reading import nonempty, read_lines
 from jumok.data.files.tables import Column
-from jumok.data.report import CorpusReport
+from jumok.data.report import UTF8, CorpusReport
 from jumok.errors import ConfigError, DataError, Location
 from jumok.parts import builder_of, names
 
@@ -39,6 +39,7 @@ class TextCorpus:
         format: text, or as for pairs (`jumok.data.pairs.corpus.Corpus`); None takes it from the
             file's suffix (text if the suffix is unknown), and refuses markup.
         take: the number of texts to read from the start; None: all.
+        encoding, delimiter: as in `CorpusReport`.
     """
 
     file: Path
@@ -46,6 +47,8 @@ class TextCorpus:
     label_column: Column | None = None
     format: str | None = None
     take: int | None = None
+    encoding: str = UTF8
+    delimiter: str = ""
 
 
 def read_examples(corpus: TextCorpus, report: CorpusReport | None = None) -> Iterator[Example]:
@@ -57,6 +60,8 @@ def read_examples(corpus: TextCorpus, report: CorpusReport | None = None) -> Ite
         MissingExtraError: the format's library is not installed.
     """
     error = DataError("there is no text in it.", place=Location(corpus.file))
+    report = report or CorpusReport(corpus.file.name)
+    report.encoding, report.delimiter = corpus.encoding, corpus.delimiter
     return nonempty(islice(_read_texts(corpus, report), corpus.take), error)
 
 

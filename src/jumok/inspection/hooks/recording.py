@@ -14,13 +14,14 @@ import numpy as np
 import torch
 
 from jumok.attention.observe import Attention
+from jumok.attention.overrides import changes_here
 from jumok.data.tokenizer import END, PAD
 from jumok.decoding import Hypothesis
 from jumok.inspection.sites import AttentionCall, numpy_of
-from jumok.inspection.trace import STEP_CHOICES, Array, Level, changes_here
+from jumok.inspection.trace import STEP_CHOICES, Array, Level
 from jumok.shapes import Float, Int, Tensor
 
-Fact = Literal["weights", "bias", "query", "key", "value"]
+Fact = Literal["weights", "bias", "scores", "query", "key", "value"]
 """The parts of an attention call."""
 
 
@@ -106,6 +107,10 @@ class TokenTree:
         inner = set(self.parents)
         return [node for node in range(len(self.tokens)) if node not in inner]
 
+    def holds(self, tokens: Sequence[int]) -> bool:
+        """Whether all of these tokens (without START) were read one after another."""
+        return [self.tokens[node] for node in self.path(self.find(tokens))[1:]] == list(tokens)
+
     def find(self, tokens: Sequence[int]) -> int:
         """The last of these tokens (without START), or the last of them that was read."""
         node = 0
@@ -119,6 +124,15 @@ class TokenTree:
         return node
 
 
+@dataclass(frozen=True)
+class InputNumber:
+    """The index of an input among all inputs, which of its segments it is, and how many it has."""
+
+    index: int
+    segment: int = 0
+    segments: int = 1
+
+
 @dataclass
 class RecordedPass:
     """A batch from its source to its outputs.
@@ -130,7 +144,9 @@ class RecordedPass:
         trees: one for each row of the source.
         decoder: the records of each call.
         hypotheses: of a search, for each row, best first.
-        numbers: the index of each row among all inputs.
+        texts: what each row says and its outputs (`jumok.systems.base.RowTexts`); empty: what its
+            tokens say.
+        copied: the text of a segment that no model read; None: there is a source.
     """
 
     source: Tensor | None = None
@@ -139,7 +155,9 @@ class RecordedPass:
     trees: list[TokenTree] = field(default_factory=list)
     decoder: list[Activations] = field(default_factory=list)
     hypotheses: Sequence[Sequence[Hypothesis]] = ()
-    numbers: Sequence[int] = ()
+    texts: Sequence[tuple[str, Sequence[str]]] = ()
+    numbers: Sequence[InputNumber] = ()
+    copied: str | None = None
     changes: tuple[str, ...] = field(default_factory=changes_here)
     _lines: dict[tuple[str, Fact], Array] = field(default_factory=dict)
 
@@ -173,6 +191,9 @@ def _of_tokens(call: AttentionCall, fact: Fact) -> Float[Tensor, "rows heads new
         return call.weights
     if fact == "bias":
         return call.full_bias
+    if fact == "scores":
+        assert call.scores is not None
+        return call.scores
     assert call.vectors is not None
     query, key, value = call.vectors
     new = call.weights.shape[2]
@@ -225,7 +246,7 @@ class Recorder(threading.local):
         self._begun: list[RecordedPass] = []  # the current pass
         shared.open.append(self._begun)
         self._given: Sequence[int] = ()  # the numbers of the current call's inputs
-        self._next: list[int] | None = None  # the numbers of the rows that are read next
+        self._next: Sequence[InputNumber] | None = None  # of the rows that are read next
         self._now: Activations | None = None
         self._rows: list[tuple[int, int] | None] = []  # (sentence, token) of each row
         self._tokens = 0  # the number of tokens that this pass has read, over all rows
@@ -253,9 +274,20 @@ class Recorder(threading.local):
         """Begins a call with this number of texts or images."""
         self._given = self._shared.take(count)
 
-    def on_rows(self, places: Sequence[int]) -> None:
-        """Sets which of these inputs the next rows are."""
-        self._next = [self._given[place] for place in places]
+    def on_rows(
+        self, places: Sequence[int], segments: Sequence[tuple[int, int]] | None = None
+    ) -> None:
+        """Sets which of these inputs, and which segments of them, the next rows are."""
+        segments = [(0, 1)] * len(places) if segments is None else segments
+        self._next = [
+            InputNumber(self._given[place], *segment)
+            for place, segment in zip(places, segments, strict=True)
+        ]
+
+    def on_copied(self, place: int, segment: tuple[int, int], text: str) -> None:
+        """Records a segment that is its own output."""
+        number = InputNumber(self._given[place], *segment)
+        self._shared.finish(RecordedPass(numbers=[number], copied=text))
 
     @property
     def _pass(self) -> RecordedPass | None:
@@ -267,7 +299,7 @@ class Recorder(threading.local):
             self._shared.finish(self._begun.pop())
         numbers, self._next = self._next, None
         if numbers is None or len(numbers) != rows:  # not given: they are in the order of reading
-            numbers = list(self._shared.take(rows))
+            numbers = list(map(InputNumber, self._shared.take(rows)))
         self._begun.append(RecordedPass(source, allowed, numbers=numbers))
         return self._begun[0]
 
@@ -324,6 +356,30 @@ class Recorder(threading.local):
         if self._records:
             self._rows = [self._rows[row] for row in rows.tolist()]
 
-    def on_finish(self, hypotheses: Sequence[Sequence[Hypothesis]]) -> None:
-        if self._records and self._pass is not None:
-            self._pass.hypotheses = hypotheses
+    def on_finish(
+        self,
+        hypotheses: Sequence[Sequence[Hypothesis]],
+        texts: Sequence[tuple[str, Sequence[str]]] = (),
+    ) -> list[int]:
+        """Records what a search ended with.
+
+        Returns:
+            If there are texts, the rows with an output that the recorded search did not consider:
+            another one had constraints, something was inserted, or the native engine has searched.
+            They are forgotten, and the outputs of each are expected to be read next.
+        """
+        here, numbers = self._pass, self._next
+        if numbers is None and here is not None:
+            here.hypotheses, here.texts, numbers = hypotheses, texts, here.numbers
+        if not texts or numbers is None:
+            return []
+        searched = [] if self._next is not None or here is None else here.trees
+        others = [
+            row
+            for row, outputs in enumerate(hypotheses)
+            if not (searched and all(searched[row].holds(each.tokens) for each in outputs))
+        ]
+        for row in others if searched else ():
+            searched[row] = TokenTree()
+        self._next = [numbers[row] for row in others for _ in hypotheses[row]] or None
+        return others

@@ -15,10 +15,10 @@ from starlette.types import ASGIApp
 
 from jumok.bundle.reading import Bundle
 from jumok.inspection.page.document import document
+from jumok.serving.http.api.languages import name_of
 from jumok.serving.http.api.libretranslate import LIBRETRANSLATE_ROUTES
 from jumok.serving.http.api.native import NATIVE_ROUTES
 from jumok.serving.http.api.openai import OPENAI_ROUTES
-from jumok.serving.http.api.scripts import name_of
 from jumok.serving.http.models import ServedModel, Service
 from jumok.serving.http.requests import Operation, RequestContext, RequestMiddleware, route
 from jumok.systems.base import Facts

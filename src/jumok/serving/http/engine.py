@@ -63,12 +63,16 @@ class Engine:
 
     @property
     def state(self) -> str:
-        """loading, ready, or broken."""
+        """loading, ready, broken, or ended."""
         return self.queue.state
 
     def start(self) -> None:
         """Starts the thread, which first loads the model."""
         self._thread(self._begin)
+
+    def end(self) -> None:
+        """Ends the threads: another model is in its place, and no request needs this one."""
+        self.queue.close("ended")
 
     def search_together(self, look_again: Callable[[], None]) -> None:
         """From now on batches join what is being computed.
@@ -84,8 +88,8 @@ class Engine:
             try:
                 work()
             except BaseException as error:  # otherwise requests would wait for a thread that ended
-                self.queue.close()
                 self._fatal(error)
+                self.queue.close()
 
         threading.Thread(target=run, name=f"engine {self.name}", daemon=True).start()
 

@@ -6,22 +6,19 @@ model may run on the native engine.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from jumok.data.files.formats import HEAD
 from jumok.data.texts.tokenizer import NOT_UTF8, CertainText
 from jumok.decoding import DecodingOptions
 from jumok.decoding.options import FOR_CAPTIONS, FOR_TRANSLATION
 from jumok.decoding.stepper import largest
-from jumok.documents.catalog import document_format, read_document, translated
-from jumok.documents.document import Languages
-from jumok.documents.segment import Translated
 from jumok.engine.language import Passes
 from jumok.engine.packing import Array
 from jumok.systems.embedding import Embedder
+from jumok.systems.text_writer import UntilStop
+from jumok.systems.translation.glossary import Glossary
 from jumok.systems.translation.result import Translation
 from jumok.systems.translation.translator import Translator
 
@@ -50,12 +47,33 @@ def in_batches(
 
 
 @dataclass(frozen=True)
+class Required:
+    """What translations must contain.
+
+    Attributes:
+        keep: regular expressions of strings that are kept besides the usual ones.
+    """
+
+    glossary: Glossary | None = None
+    keep: tuple[str, ...] = ()
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """Of `Translator.translate`."""
+        return {"glossary": self.glossary, "keep": list(self.keep) or True}
+
+
+FREE = Required()
+
+
+@dataclass(frozen=True)
 class TranslateHandler:
     """Lines of text, each with the forced beginning of its translation."""
 
     system: Translator
     options: DecodingOptions = FOR_TRANSLATION
     alignments: bool = False
+    required: Required = FREE
 
     def run(self, given: Sequence[tuple[str, str]]) -> list[Translation]:
         return in_batches(self._translated, given, self.options)
@@ -67,51 +85,8 @@ class TranslateHandler:
             self.options,
             alignments=self.alignments,
             prefixes=prefixes if any(prefixes) else None,
+            **self.required.arguments,
         )
-
-
-@dataclass(frozen=True)
-class TranslateHtmlHandler:
-    """Texts with HTML in them, whose markup stays."""
-
-    system: Translator
-    options: DecodingOptions = FOR_TRANSLATION
-
-    def run(self, given: Sequence[str]) -> list[str]:
-        return in_batches(self._translated, given, self.options)
-
-    def _translated(self, given: Sequence[str]) -> list[str]:
-        system = self.system
-        languages = Languages(system.source_language, system.target_language)
-        pages = [read_document(each.encode(), "html", languages) for each in given]
-        texts: list[str] = []
-        for page in pages:
-            texts += [segment.text for segment in page.segments if segment.text]
-        all_of_them = iter(system.translate(texts, self.options, alignments=system.aligns))
-
-        def next_ones(wanted: list[str]) -> list[Translated]:
-            some = [next(all_of_them) for _ in wanted]
-            return [Translated(each.text, each.alignment) for each in some]
-
-        return [page.written(translated(page, next_ones)).decode() for page in pages]
-
-
-@dataclass(frozen=True)
-class TranslateFileHandler:
-    """Documents: the bytes of each, and its name, which tell the format."""
-
-    system: Translator
-    options: DecodingOptions = FOR_TRANSLATION
-
-    def run(self, given: Sequence[tuple[bytes, str]]) -> list[bytes]:
-        return [self._translated(content, name) for content, name in given]
-
-    def _translated(self, content: bytes, name: str) -> bytes:
-        kind = document_format(Path(name), content[:HEAD]) or "paragraphs"
-        return self.system.translate_content(content, kind, self._lines, name)
-
-    def _lines(self, texts: Iterable[str]) -> list[Translation]:
-        return self.system.translate(list(texts), self.options)
 
 
 @dataclass(frozen=True)
@@ -216,7 +191,6 @@ class Continuation:
     """A text that a language model writes after a prompt.
 
     Attributes:
-        stop: texts at which it ends; they are left out.
         top: tokens whose log-probabilities are kept at every step, besides the one that is written;
             None: none are kept.
         tokens: the number of tokens written so far.
@@ -228,7 +202,6 @@ class Continuation:
     prompt: str
     options: DecodingOptions
     max_tokens: int
-    stop: tuple[str, ...] = ()
     top: int | None = None
     tokens: int = 0
     steps: list[WrittenToken] = field(default_factory=list)
@@ -291,39 +264,4 @@ class _TextInWriting:
             watch=None if given.top is None else self.seen.append,
         )
         self.certain = CertainText(given.system.tokenizer, given.prompt)
-        self.until = _UntilStop(given.stop)
-
-
-class _UntilStop:
-    """A growing text that ends before certain texts, whose possible beginnings are kept back.
-
-    Attributes:
-        length: the number of characters so far, before `stop` is looked for.
-        stopped: whether one of them was found.
-    """
-
-    def __init__(self, stop: tuple[str, ...]) -> None:
-        self._stop, self._longest = stop, max(map(len, stop), default=0)
-        self._kept = ""
-        self.length, self.stopped = 0, False
-
-    def add(self, part: str) -> str:
-        """What is certain now; may be empty."""
-        self.length += len(part)
-        self._kept += part
-        places = [place for each in self._stop if (place := self._kept.find(each)) >= 0]
-        self.stopped = bool(places)
-        safe = min(places) if places else len(self._kept) - self._held_back()
-        certain, self._kept = self._kept[:safe], self._kept[safe:]
-        return certain
-
-    def rest(self) -> str:
-        """What was kept back, after the last token."""
-        return self._kept
-
-    def _held_back(self) -> int:
-        """The number of characters at the end that may begin a text of `stop`."""
-        for length in range(min(self._longest - 1, len(self._kept)), 0, -1):
-            if any(each.startswith(self._kept[-length:]) for each in self._stop):
-                return length
-        return 0
+        self.until = UntilStop(given.options.stop)

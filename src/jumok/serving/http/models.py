@@ -4,23 +4,26 @@ import gc
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
-from functools import cached_property, partial
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 from jumok.bundle.reading import Bundle
+from jumok.data.pairs.cleaning.languages import identified, identifier_installed
 from jumok.data.texts.tokenizer import ByteTokenizer
 from jumok.environment import give_torch_threads
 from jumok.errors import ConfigError
 from jumok.serving.http.access import Rates
+from jumok.serving.http.documents import DocumentReader
 from jumok.serving.http.downloads import Downloads
 from jumok.serving.http.engine import Engine
 from jumok.serving.http.monitoring import Metrics
 from jumok.serving.http.refusals import RequestRefused
 from jumok.serving.http.settings import ServeSettings
 from jumok.systems.base import AnySystem, Facts, System
-from jumok.systems.catalog import OpenedModel
+from jumok.systems.catalog import OpenedModel, Stamp, open_model
 from jumok.systems.device import EngineName, EnginePrecision
+from jumok.systems.translation.glossary import Glossary
 from jumok.systems.translation.sentences import language_code
 from jumok.systems.translation.translator import Translator
 
@@ -63,7 +66,9 @@ class ServedModel:
         opened: the model up to its weights.
         languages: of source and target, as requests name them; "" where not known.
         system: None until it is loaded.
+        stamp: `OpenedModel.stamp` before it was loaded.
         computes: what computes it: "native" or "torch".
+        glossary: the terms of all its translations.
     """
 
     id: str
@@ -71,9 +76,11 @@ class ServedModel:
     engine: Engine
     languages: tuple[str, str] = ("", "")
     system: System | None = None
+    stamp: Stamp = ()
     digest: str = ""
     computes: str = ""
     precision: str = ""
+    glossary: Glossary | None = None
     created: int = field(default_factory=lambda: int(time.time()))
 
     @cached_property
@@ -109,6 +116,7 @@ class Service:
     Attributes:
         draining: whether the server is about to stop: it is not ready any more.
         closed: whether it refuses new requests.
+        open: the requests that are being answered.
     """
 
     models: dict[str, ServedModel]
@@ -116,8 +124,10 @@ class Service:
     metrics: Metrics
     rates: Rates
     downloads: Downloads
+    reader: DocumentReader
     draining: bool = False
     closed: bool = False
+    open: set[object] = field(default_factory=set)
 
     @property
     def ready(self) -> bool:
@@ -166,12 +176,12 @@ class Service:
                     break
         return refused
 
-    def translators(self) -> list[ServedModel]:
-        """The models that translate and name both languages."""
+    def translators(self, target: str = "") -> list[ServedModel]:
+        """The models that translate, into `target` if it is given, and name both languages."""
         return [
             model
             for model in self.models.values()
-            if model.can(Translator) and all(model.languages)
+            if model.can(Translator) and all(model.languages) and target in ("", model.languages[1])
         ]
 
 
@@ -218,6 +228,7 @@ class Serving:
         models: by the names that requests use.
         threads: of the processor; 0: all cores.
         plugins: the files that the models need.
+        glossaries: by the names of models; "" is for all of them.
         computing: "native", "torch", or "auto": the native engine where it serves a model.
     """
 
@@ -229,6 +240,16 @@ class Serving:
     plugins: tuple[Path, ...] = ()
     folders: Folders = NO_FOLDERS
     computing: EngineName = "auto"
+    glossaries: dict[str, Glossary] = field(default_factory=dict)
+
+    def opened_again(self) -> "Serving":
+        """The same with what is in the models' folders now, which may have been replaced.
+
+        Raises:
+            BundleError: as `open_model`.
+        """
+        models = {name: open_model(*each.folders) for name, each in self.models.items()}
+        return replace(self, models=models)
 
     def service(self, fatal: Callable[[BaseException], None]) -> Service:
         """The service; its engines load the models when they are started.
@@ -244,27 +265,45 @@ class Serving:
             give_torch_threads(self.threads)
         metrics, limits = Metrics(self.folders.metrics), self.settings.limits
         downloads = Downloads(self.folders.downloads)
-        service = Service({}, self.settings, metrics, Rates(limits.rate), downloads)
+        reader = DocumentReader(limits.queue_requests)
+        service = Service({}, self.settings, metrics, Rates(limits.rate), downloads, reader)
         for name, opened in self.models.items():
-            load = partial(self._load, service, name)
-            engine = Engine(name, load, limits, metrics, fatal)
-            service.models[name] = ServedModel(name, opened, engine, _languages_of(opened))
+            service.models[name] = self.served(service, name, opened, fatal)
         return service
 
-    def _load(self, service: Service, name: str) -> None:
-        model = service.models[name]
+    def served(
+        self,
+        service: Service,
+        name: str,
+        opened: OpenedModel,
+        fatal: Callable[[BaseException], None],
+    ) -> ServedModel:
+        """A model with an engine that loads it when it is started; `fatal` as in `service`."""
+        model: ServedModel
+
+        def load() -> None:
+            self._load(service, model)
+
+        engine = Engine(name, load, self.settings.limits, service.metrics, fatal)
+        glossary = self.glossaries.get(name) or self.glossaries.get("")
+        model = ServedModel(name, opened, engine, _languages_of(opened), glossary=glossary)
+        return model
+
+    def _load(self, service: Service, model: ServedModel) -> None:
+        model.stamp = model.opened.stamp
         system = model.opened.load(self.device, self.precision, self.computing, threads=1)
         model.digest = system.fingerprint
         if isinstance(system, Translator):
             system.translate(["a"])  # compiles the kernels before the first request
+            if identifier_installed():
+                identified("a")  # reads its model
             batch = system.search_together()
             if batch is not None:
                 model.engine.search_together(batch.look_again)
         model.system = system
         engine = system.computed_by
         model.computes, model.precision = engine["name"], engine["precision"]
-        facts = (name, model.digest, model.computes, model.precision)
-        service.metrics.info.labels(*facts).set(1)
+        service.metrics.serves(model.id, model.digest, model.computes, model.precision)
         # What is loaded stays: when the collector looked through it, no request was read meanwhile.
         gc.freeze()
 

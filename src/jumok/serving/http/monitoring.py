@@ -5,6 +5,7 @@ import sys
 import time
 import traceback
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
@@ -32,6 +33,7 @@ class Metrics:
 
     def __init__(self, shared: Path | None = None) -> None:
         self._shared = shared
+        self._served: dict[str, tuple[str, str, str, str]] = {}
         self.registry = registry = CollectorRegistry()
         self.requests = Counter(
             "jumok_requests_total", "Answers.", ("route", "status"), registry=registry
@@ -87,9 +89,17 @@ class Metrics:
             "jumok_engine_faults_total", "Batches that failed.", ("model",), registry=registry
         )
         self.info = Gauge(
-            "jumok_model_info", "The models.", ("name", "digest", "engine", "precision"),
-            registry=registry, multiprocess_mode=LARGEST,
+            "jumok_model_info", "1: the models; 0: those that they replaced.",
+            ("name", "digest", "engine", "precision"), registry=registry, multiprocess_mode=LARGEST,
         )  # fmt: skip
+
+    def serves(self, name: str, digest: str, engine: str, precision: str) -> None:
+        """Notes which model has a name now."""
+        before, now = self._served.get(name), (name, digest, engine, precision)
+        if before is not None:
+            self.info.labels(*before).set(0)
+        self.info.labels(*now).set(1)
+        self._served[name] = now
 
     def answered(self, route: str, status: int, seconds: float) -> None:
         self.requests.labels(route, str(status)).inc()
@@ -105,10 +115,15 @@ class Metrics:
 
 
 def log(facts: Mapping[str, object]) -> None:
-    """Writes one line of JSON on stdout; `facts` hold no texts and no keys."""
+    """Writes one line of JSON on stdout; `facts` hold no texts and no keys.
+
+    Requests are answered as well where it cannot be written: the terminal was closed, a disk is
+    full.
+    """
     now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    sys.stdout.write(json.dumps({"time": now, **facts}) + "\n")
-    sys.stdout.flush()
+    with suppress(OSError):
+        sys.stdout.write(json.dumps({"time": now, **facts}) + "\n")
+        sys.stdout.flush()
 
 
 def fault_of(error: BaseException) -> str:

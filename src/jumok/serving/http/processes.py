@@ -27,7 +27,14 @@ from jumok.plugins import load_plugin
 from jumok.serving.http.downloads import own_folder
 from jumok.serving.http.models import Folders, Serving
 from jumok.serving.http.monitoring import log
-from jumok.serving.http.server import EXIT_BROKEN, address_of, listen, serve_forever
+from jumok.serving.http.server import (
+    EXIT_BROKEN,
+    RELOAD,
+    address_of,
+    let_reload,
+    listen,
+    serve_forever,
+)
 
 MOST_RESTARTS = 5
 """ServerProcesses that died within RESTART_SECONDS, after which the server ends."""
@@ -49,9 +56,10 @@ class ServerProcesses:
 
     def run(self) -> int:
         """Returns the exit code."""
-        before = {
-            each: signal.signal(each, self._pass_on) for each in (signal.SIGINT, signal.SIGTERM)
-        }
+        handlers = dict.fromkeys((signal.SIGINT, signal.SIGTERM), self._pass_on)
+        if RELOAD is not None:
+            handlers[RELOAD] = self._reload
+        before = {each: signal.signal(each, handler) for each, handler in handlers.items()}
         try:
             for place in range(len(self._listeners)):
                 self._start(place)
@@ -68,7 +76,9 @@ class ServerProcesses:
     def _start(self, place: int) -> None:
         given = self._serving, self._listeners[place]
         process = _SPAWN.Process(target=serve_process, args=given, name=f"server {place}")
+        let_reload(False)
         process.start()
+        let_reload(True)
         self._running[place] = process
 
     def _ended(self, place: int, process: BaseProcess) -> None:
@@ -91,10 +101,16 @@ class ServerProcesses:
     def _pass_on(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
         self._stop(signal.Signals(number))
 
+    def _reload(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
+        self._send(signal.Signals(number))
+
     def _stop(self, number: signal.Signals) -> None:
         self._signals += 1
         for listener in self._listeners:  # connections must not wait for a process that ended
             listener.close()
+        self._send(number)
+
+    def _send(self, number: signal.Signals) -> None:
         for process in self._running.values():
             if process.pid is not None:
                 with contextlib.suppress(ProcessLookupError):
@@ -108,7 +124,7 @@ def serve_process(serving: Serving, listener: socket.socket) -> None:
     try:
         for file in serving.plugins:
             load_plugin(file)
-        sys.exit(serve_forever(serving, listener))
+        sys.exit(serve_forever(serving.opened_again(), listener))
     except JumokError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(error.exit_code)
@@ -137,6 +153,7 @@ def serve_processes(
         ConfigError: the address cannot be used.
         JumokError: a model cannot be loaded.
     """
+    let_reload(False)
     with own_folder() as folder:
         metrics, downloads = folder / "metrics", folder / "downloads"
         downloads.mkdir()

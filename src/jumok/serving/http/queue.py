@@ -146,7 +146,7 @@ class Queue:
 
     def __init__(self, name: str, limits: ServeLimits, metrics: Metrics) -> None:
         self.name, self._limits, self._meters = name, limits, metrics
-        self.state: Literal["loading", "ready", "broken"] = "loading"
+        self.state: Literal["loading", "ready", "broken", "ended"] = "loading"
         self._turn = threading.Condition()
         self._waiting: list[tuple[Job, int]] = []
         self._new: list[WritingJob] = []
@@ -197,9 +197,10 @@ class Queue:
             self.left()
 
     def next(self) -> tuple[EngineBatch, list[WritingJob]]:
-        """Waits for work; the texts to compute next, which `ended` follows, and those to write."""
+        """Waits for work; the texts to compute next, which `ended` follows, and those to write.
+        There are none when the queue is closed."""
         with self._turn:
-            while not self._due():
+            while self.state == "ready" and not self._due():
                 self._watch()
             self._expire()
             batch = self._batch()
@@ -242,12 +243,13 @@ class Queue:
             before = self._speed
             self._speed = [0.9 * before[0] + tokens, 0.9 * before[1] + seconds]
 
-    def close(self) -> None:
-        """Refuses all: the model is broken."""
+    def close(self, state: Literal["broken", "ended"] = "broken") -> None:
+        """Refuses all: the model is broken, or another one is in its place."""
         with self._turn:
-            self.state = "broken"
+            self.state = state
             for job in [*self._jobs_waiting(), *self._writing]:
                 self._refuse(job, engine_failed())
+            self._turn.notify_all()
 
     def _due(self) -> bool:
         if self._new or self._writing:

@@ -6,7 +6,7 @@ from http import HTTPStatus
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
-from jumok.errors import JumokError
+from jumok.errors import BundleError, JumokError
 
 PROBLEM = "application/problem+json"
 
@@ -66,6 +66,8 @@ def refusal_of(error: Exception, method: str = "") -> RequestRefused:
         return RequestRefused(error.status_code, code, text, headers=error.headers)
     if not isinstance(error, JumokError):
         return RequestRefused(500, "internal_error", "The server failed at this request.")
+    if isinstance(error, BundleError):  # of a model that was replaced since it was loaded
+        return RequestRefused(503, "model_changed", error.what, retry_after=1)
     parts = [error.what]
     parts += [f"Expected: {error.expected}."] if error.expected else []
     parts += [f"Got: {error.got}."] if error.got else []

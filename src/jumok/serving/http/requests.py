@@ -148,7 +148,6 @@ class RequestMiddleware:
 
     def __init__(self, app: ASGIApp, service: Service, paths: Collection[str]) -> None:
         self._app, self._service, self._paths = app, service, frozenset(paths)
-        self._open = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -163,7 +162,7 @@ class RequestMiddleware:
                 message["headers"] = [*message.get("headers", ()), *_headers(context)]
             await send(message)
 
-        self._open += 1
+        self._service.open.add(context)
         try:
             self._check(context)
             await self._app(scope, receive, answer)
@@ -172,7 +171,7 @@ class RequestMiddleware:
         except Exception as error:
             await self._refuse(context, error, answer)
         finally:
-            self._open -= 1
+            self._service.open.remove(context)
             path = scope["path"]
             context.finish(context.route or (path if path in self._paths else "other"))
 
@@ -187,7 +186,7 @@ class RequestMiddleware:
         if service.closed:
             raise RequestRefused(503, "stopping", "The server is stopping.", retry_after=5)
         most = settings.limits.connections
-        if self._open > most:
+        if len(service.open) > most:
             text = f"{most} requests are being answered, and that is the limit."
             raise RequestRefused(429, "too_many_requests", text, retry_after=1)
         if path in UNBOUND or (path != "/" and api_of(path) != "libretranslate"):

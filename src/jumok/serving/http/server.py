@@ -6,7 +6,7 @@ import math
 import signal
 import socket
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 
 import uvicorn
 
@@ -20,9 +20,13 @@ from jumok.serving.http.app import application
 from jumok.serving.http.engine import EngineBroken
 from jumok.serving.http.models import Service, Serving
 from jumok.serving.http.monitoring import log
+from jumok.serving.http.reloading import Reloader
 
 EXIT_BROKEN = 70
 """The exit code after an engine's failure (EX_SOFTWARE), for whoever restarts the process."""
+
+RELOAD: signal.Signals | None = getattr(signal, "SIGHUP", None)
+"""The signal at which changed models are loaded again; Windows has none."""
 
 BACKLOG = 1024
 
@@ -37,8 +41,10 @@ OTHER_FILES = 64
 """Open files of the process that are no connections."""
 
 
-def handle_signals(service: Service, server: uvicorn.Server) -> None:
-    """Lets signals end the server in steps; called in its event loop.
+def handle_signals(
+    service: Service, server: uvicorn.Server, reload: Callable[[], Awaitable[None]]
+) -> None:
+    """Lets signals end the server in steps, and SIGHUP call `reload`; called in its event loop.
 
     The first SIGTERM: not ready, but requests are answered for the seconds of `grace`; then no new
     ones are, and the process ends when the running ones have their answers. SIGINT (Ctrl-C) skips
@@ -58,8 +64,25 @@ def handle_signals(service: Service, server: uvicorn.Server) -> None:
         grace = 0.0 if number == signal.SIGINT else service.settings.grace
         loop.call_soon_threadsafe(loop.call_later, grace, close)
 
+    reloading = set[asyncio.Task[None]]()
+
+    def begin() -> None:
+        task = asyncio.ensure_future(reload(), loop=loop)
+        reloading.add(task)
+        task.add_done_callback(reloading.discard)
+
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, handle)
+    if RELOAD is not None:
+        signal.signal(RELOAD, lambda *_: loop.call_soon_threadsafe(begin))
+        let_reload(True)
+
+
+def let_reload(lets: bool) -> None:
+    """Whether the signal RELOAD reaches this thread; what it starts begins so. It waits meanwhile,
+    and does not end a process that is being started."""
+    if RELOAD is not None:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK if lets else signal.SIG_BLOCK, {RELOAD})
 
 
 def listen(host: str, port: int, shared: bool = False) -> socket.socket:
@@ -122,11 +145,12 @@ def serve_forever(serving: Serving, listener: socket.socket) -> int:
     @contextlib.asynccontextmanager
     async def lifespan(_: object) -> AsyncIterator[None]:
         try:
-            handle_signals(service, server)
+            handle_signals(service, server, Reloader(serving, service, fatal).reload)
         except Exception as error:  # uvicorn only logs it
             fatal(error)
             raise
         yield
+        service.reader.close()
 
     service = serving.service(fatal)
     limits = serving.settings.limits

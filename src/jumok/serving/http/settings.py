@@ -28,6 +28,14 @@ class ServeLimits:
         maximum=10**6,
         panel=LIMITS_PANEL,
     )
+    document_texts: int = option(
+        4_096,
+        "Maximum texts of a document.",
+        "--max-document-texts",
+        minimum=1,
+        maximum=10**6,
+        panel=LIMITS_PANEL,
+    )
     tokens: int = option(
         16_384,
         "Maximum tokens of a request, estimated from its bytes, and of those it may write.",

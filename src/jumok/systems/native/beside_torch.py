@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from jumok.attention.events import any_listeners
 from jumok.attention.overrides import any_overrides
-from jumok.bundle.reading import Bundle, Precision
+from jumok.bundle.reading import Bundle
+from jumok.engine.quantising import Precision
 from jumok.systems.base import System
 from jumok.systems.device import EngineName, EnginePrecision
 
@@ -92,7 +93,12 @@ class BesideTorch(System, Generic[NativeOf]):
     @property
     def engine(self) -> NativeOf | None:
         """The native engine; None where torch computes, as where a change or a listener may be."""
-        if self._engine is None or any_listeners() or any_overrides() or _torch_is_hooked():
+        return None if any_listeners() else self._engine_unheard
+
+    @property
+    def _engine_unheard(self) -> NativeOf | None:
+        """The native engine, also where there are listeners to the models on torch."""
+        if self._engine is None or any_overrides() or _torch_is_hooked():
             return None
         return self._engine if self._exposed is None or self._is_as_loaded() else None
 

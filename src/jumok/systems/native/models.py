@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from jumok.bundle.arrays import Arrays, read_stored
 from jumok.bundle.checks import check_alignment, check_config_size, check_tensors, unfit
-from jumok.bundle.reading import Bundle, Precision
+from jumok.bundle.reading import Bundle
 from jumok.config import TransformerConfig
 from jumok.config.captioner import CaptionerConfig
 from jumok.config.causal import CausalConfig
@@ -21,8 +21,7 @@ from jumok.engine import captioner, recurrent
 from jumok.engine.blocks import missing_part
 from jumok.engine.language import NativeCausal
 from jumok.engine.native import NativeModel
-from jumok.engine.packing import Kind
-from jumok.engine.quantising import Quantised
+from jumok.engine.quantising import Precision, Quantised
 from jumok.engine.recurrent import NativeRecurrent
 from jumok.engine.transformer import NativeTransformer
 from jumok.errors import ConfigError, Location
@@ -113,7 +112,7 @@ class StoredModel:
     """
 
     weights: Arrays
-    kind: Kind
+    kind: Precision
     integers: Mapping[str, Quantised]
 
 
@@ -139,7 +138,7 @@ def weights_of(model: "Module") -> Arrays:
     return {name: tensor.float().numpy() for name, tensor in model.state_dict().items()}
 
 
-def native_copy(config: ModelSection, weights: Arrays, kind: Kind) -> NativeModel:
+def native_copy(config: ModelSection, weights: Arrays, kind: Precision) -> NativeModel:
     """A model on the engine, which has to serve it, with copies of these weights (float32, by
     name).
     """
@@ -153,7 +152,7 @@ def _native(config: ModelSection, stored: StoredModel) -> NativeModel:
     return NativeRecurrent(config, stored.weights, stored.kind, stored.integers)
 
 
-def native_model(bundle: Bundle, kind: Kind) -> NativeModel:
+def native_model(bundle: Bundle, kind: Precision) -> NativeModel:
     """The model of a bundle on the engine, which has to serve it.
 
     Raises:
@@ -168,7 +167,7 @@ def native_model(bundle: Bundle, kind: Kind) -> NativeModel:
     return _native(config, _stored_model(bundle, kind, expected, looks_of(config)))
 
 
-def native_causal(bundle: Bundle, kind: Kind) -> NativeCausal:
+def native_causal(bundle: Bundle, kind: Precision) -> NativeCausal:
     """As `native_model`, of a language model.
 
     Raises:
@@ -181,7 +180,9 @@ def native_causal(bundle: Bundle, kind: Kind) -> NativeCausal:
     return NativeCausal(config, stored.weights, bundle.config.max_tokens, kind, stored.integers)
 
 
-def _stored_model(bundle: Bundle, kind: Kind, expected: Tensors | None, looks: int) -> StoredModel:
+def _stored_model(
+    bundle: Bundle, kind: Precision, expected: Tensors | None, looks: int
+) -> StoredModel:
     """The weights of a bundle, which have to be these tensors; `looks` counts the
     cross-attentions.
     """

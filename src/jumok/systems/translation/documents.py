@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from jumok.data.files.atomic import atomic_file
 from jumok.data.files.formats import HEAD
-from jumok.data.files.reading import open_bytes
+from jumok.data.files.reading import whole_file
 from jumok.decoding import DecodingOptions
 from jumok.systems.translation.result import Translation
 
@@ -57,8 +57,7 @@ class FileTranslator(Protocol):
                 written.
             MissingExtraError: the format's library is not installed.
         """
-        with open_bytes(Path(file)) as stream:
-            content = stream.read()
+        content = whole_file(Path(file))
         from jumok.documents.catalog import document_format
 
         kind = format or document_format(Path(file), content[:HEAD]) or "paragraphs"

@@ -2,7 +2,7 @@
 
 One rule for lines, documents, Python and the server. Bullets, numbers of list items, notes, a
 symbol, and quotes or brackets around the whole are copied, and so is a segment in which nothing is
-left to translate: numbers, dates, signs, addresses, placeholders.
+left to translate: numbers, dates, signs, addresses, placeholders, strings longer than any word.
 """
 
 import re
@@ -10,12 +10,18 @@ import unicodedata
 from collections.abc import Callable
 
 from jumok.documents.segment import has_word
-from jumok.systems.translation.keeping import Keep
+from jumok.systems.translation.keeping import USUAL, Keep
 from jumok.systems.translation.sentences import Span
 
 Core = Callable[[str], Span | None]
 
-USUAL = Keep()
+_KEPT = Keep()
+
+LONGEST_WORD = 1000
+"""Characters of the longest word; what has more, such as a file in base64, is none."""
+
+_WORD = r"[^\s。、，！？；：]"  # scripts without spaces have their own marks
+LONG_WORD = re.compile(rf"(?<!{_WORD}){_WORD}{{{LONGEST_WORD + 1},}}+")
 
 _BEFORE = re.compile(
     r"\s*(?:"
@@ -48,11 +54,16 @@ _PAIRS = {
 }
 _SYMBOLS = {"So", "Sk", "Cn", "Co"}
 _WITH_SYMBOL = "\u200d\ufe0e\ufe0f\u20e3 "  # joiners and forms of emoji
+# How JavaScript writes classes of characters, and what is no class.
+_CLASSES = {"d": r"\p{Nd}", "w": r"\p{L}\p{N}_"}
+_WORD = rf"[{_CLASSES['w']}]"
+_OUTSIDE = {"Z": "$", "b": f"(?:(?<={_WORD})(?!{_WORD})|(?<!{_WORD})(?={_WORD}))", "s": r"\s"}
+_ESCAPE = re.compile(r"\\(.)")
 
 
 def core(text: str) -> Span | None:
     """The span of what is translated of a normalised segment; None: nothing of it is."""
-    if not _has_own_word(text):
+    if LONG_WORD.fullmatch(text.strip()) or not _has_own_word(text):
         return None
     start, end = 0, len(text)
     for _ in range(MOST_EDGES):
@@ -63,12 +74,49 @@ def core(text: str) -> Span | None:
     return (start, end) if has_word(text[start:end]) else None
 
 
+def rule_of_page() -> dict[str, object]:
+    """What the page follows the rule by (`web/model/edges.js`)."""
+    return {
+        "before": in_javascript(_BEFORE.pattern),
+        "numberAlone": f"^(?:{in_javascript(_NUMBER_ALONE.pattern)})",
+        "after": in_javascript(_AFTER.pattern),
+        "longestAfter": _LONGEST_AFTER,
+        "symbols": "".join(rf"\p{{{category}}}" for category in sorted(_SYMBOLS)),
+        "joiners": _WITH_SYMBOL,
+        "most": MOST_EDGES,
+        "pairs": _PAIRS,
+        "code": [in_javascript(pattern) for pattern in USUAL],
+    }
+
+
+def in_javascript(pattern: str) -> str:
+    """A regular expression as JavaScript writes it (flag u), without possessive quantifiers: they
+    save time, and match the same where this is used.
+    """
+
+    def written(match: re.Match[str]) -> str:
+        part = match[0]
+        if part.startswith("["):
+            inner = _ESCAPE.sub(lambda each: _CLASSES.get(each[1], each[0]), part)
+            return _ESCAPE.sub(_needed, inner)
+        if part.startswith("\\"):
+            known = _CLASSES.get(part[1])
+            return _OUTSIDE.get(part[1]) or (f"[{known}]" if known else _ESCAPE.sub(_needed, part))
+        return part[0]
+
+    return re.sub(r"\[\^?(?:\\.|[^\]\\])*\]|\\.|[*+?}]\+", written, pattern)
+
+
+def _needed(escape: re.Match[str]) -> str:
+    return escape[0] if escape[1] in r"^$\.*+?()[]{}|/-pPs" else escape[1]
+
+
 def _has_own_word(text: str) -> bool:
     """Whether there is a letter outside of strings that are kept."""
     if not has_word(text):
         return False
     at = 0
-    for one in USUAL.find(text):
+    for one in _KEPT.find(text):
         if has_word(text[at : one.start]):
             return True
         at = one.end

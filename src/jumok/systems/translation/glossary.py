@@ -23,6 +23,15 @@ class Term:
     target: str
 
 
+@dataclass(frozen=True)
+class TermPlace:
+    """A term, and its span in a source in characters."""
+
+    term: Term
+    start: int
+    end: int
+
+
 class Glossary:
     """Terms with their translations.
 
@@ -53,9 +62,21 @@ class Glossary:
                     got=f"{source!r}: {known.target!r} and {target!r}",
                     do="remove one of them",
                 )
-        longest = sorted(self.terms, key=len, reverse=True)
-        self._pattern = re.compile("|".join(map(_term_pattern, longest))) if longest else None
-        self._in_any_case = {name: term for name, term in self.terms.items() if not _exact(name)}
+        self._sizes: dict[str, list[int]] = {}
+        for source in sorted(self.terms, key=len, reverse=True):
+            sizes = self._sizes.setdefault(_folded(source[0]), [])
+            if len(source) not in sizes:
+                sizes.append(len(source))
+        self._in_any_case = {
+            _folded(source): term
+            for source, term in self.terms.items()
+            if not any(letter.isupper() for letter in source)
+        }
+
+    def with_terms(self, terms: Mapping[str, str]) -> "Glossary":
+        """These terms and its own, of which those of the same source give way."""
+        given = Glossary(terms).terms
+        return Glossary([(one.source, one.target) for one in (self.terms | given).values()])
 
     @classmethod
     def read(cls, file: Path | str) -> "Glossary":
@@ -92,38 +113,43 @@ class Glossary:
             pairs.append((columns[0], columns[1]))
         return cls(pairs)
 
-    def find(self, text: str) -> list[Term]:
-        """The terms that a text contains, each once, in their order there."""
-        if self._pattern is None:
-            return []
-        matches = (match[0] for match in self._pattern.finditer(normalize(text)))
-        return list(dict.fromkeys(map(self._found, matches)))
+    def find(self, text: str) -> list[TermPlace]:
+        """The places of the terms in a text, in order; they do not overlap."""
+        text = normalize(text)
+        folded, places, at = _folded(text), list[TermPlace](), 0
+        while at < len(text):
+            place = self._begun(text, folded, at)
+            if place is not None:
+                places.append(place)
+            at = at + 1 if place is None else place.end
+        return places
 
-    def _found(self, text: str) -> Term:
-        """The term that the pattern found as this text."""
-        if text in self.terms:
-            return self.terms[text]
-        known = self._in_any_case
-        # Letters such as the two micro signs are one in any case, and differ in lower case.
-        return known.get(text.lower()) or next(
-            term
-            for name, term in known.items()
-            if re.fullmatch(re.escape(name), text, re.IGNORECASE)
-        )
+    def _begun(self, text: str, folded: str, start: int) -> TermPlace | None:
+        """The longest term that begins at a place."""
+        sizes = self._sizes.get(folded[start])
+        if not sizes or (
+            start and _in_word(text[start]) and _in_word(text[start - 1])
+            and not _spaceless(text[start])
+        ):  # fmt: skip
+            return None
+        for size in sizes:
+            end = start + size
+            term = self.terms.get(text[start:end]) or self._in_any_case.get(folded[start:end])
+            if term is None or end > len(text):
+                continue
+            goes_on = end < len(text) and _in_word(text[end]) and _in_word(text[end - 1])
+            if not goes_on or re.match(f"[{ATTACHING_SCRIPTS}]", text[end - 1]):
+                return TermPlace(term, start, end)
+        return None
 
 
-def _term_pattern(term: str) -> str:
-    pattern = re.escape(term) if _exact(term) else f"(?i:{re.escape(term)})"
-    before = r"(?<!\w)" if term[0].isalnum() and not _spaceless(term[0]) else ""
-    after = (
-        r"(?!\w)" if term[-1].isalnum() and not re.match(f"[{ATTACHING_SCRIPTS}]", term[-1]) else ""
-    )
-    return f"{before}{pattern}{after}"
+def _folded(text: str) -> str:
+    """The same in any case, letter by letter: no letter becomes two."""
+    return "".join(one if len(one := letter.casefold()) == 1 else letter for letter in text)
 
 
-def _exact(term: str) -> bool:
-    """Whether a term is found only as it is written, and not in any case."""
-    return any(letter.isupper() for letter in term)
+def _in_word(letter: str) -> bool:
+    return letter.isalnum() or letter == "_"
 
 
 def _spaceless(letter: str) -> bool:

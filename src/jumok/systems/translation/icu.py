@@ -8,6 +8,7 @@ Syntax: https://unicode-org.github.io/icu/userguide/format_parse/messages/
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -19,7 +20,9 @@ _CHOICE = re.compile(r"\{\s*([\w.-]+)\s*,\s*(plural|select|selectordinal)\s*,\s*
 _SELECTOR = re.compile(r"\s*(=\d+|[\w.-]+)\s*\{")
 _SIMPLE = re.compile(r"\{[^{}']*\}")
 _PLAIN = re.compile(r"[^{}'#]+")
-_QUOTED = re.compile(r"'[{}#|][^']*(?:'|\Z)")
+_QUOTED = re.compile(r"'[{}#|](?:[^']|'')*+(?:'|\Z)")
+_ARGUMENT = re.compile(rf"{_SIMPLE.pattern}|''|{_QUOTED.pattern}")
+_BESIDE_SIGN = re.compile(r"'(?=['{}#|]|\Z)|(?<=['{}#|])'")
 NUMBER = "{#}"
 """The number of a plural, as it is translated: a placeholder."""
 
@@ -81,7 +84,7 @@ def _message(text: str, at: int, depth: int, counts: bool) -> tuple[Message, int
             words.append(NUMBER if counts else "#")
             at += 1
         elif text.startswith("''", at):
-            words.append("'")
+            words.append("''")
             at += 2
         elif quoted := _QUOTED.match(text, at):
             words.append(quoted[0])
@@ -148,10 +151,10 @@ def _joined(parts: Sequence["str | Choice"]) -> Message:
 
 
 def texts_of(message: Message) -> Iterator[str]:
-    """The texts of a message, in order."""
+    """The texts of a message, in order, as people read them."""
     for part in message:
         if isinstance(part, str):
-            yield part
+            yield _ARGUMENT.sub(_unquoted, part)
         else:
             for _, inside in part.options:
                 yield from texts_of(inside)
@@ -164,8 +167,8 @@ def written(message: Message, texts: Iterator[str], counts: bool = False) -> str
         if isinstance(part, str):
             text = next(texts)
             space = part[: len(part) - len(part.lstrip())], part[len(part.rstrip()) :]
-            text = re.sub("'(?=[{}#])", "''", text) if "'{" not in part else text
-            text = space[0] + text.strip() + space[1] if part.strip() else part
+            quoted = _quoted(text.strip(), _ARGUMENT.findall(part), counts)
+            text = space[0] + quoted + space[1] if part.strip() else part
             parts.append(text.replace(NUMBER, "#") if counts else text)
         else:
             options = (
@@ -173,6 +176,32 @@ def written(message: Message, texts: Iterator[str], counts: bool = False) -> str
             )
             parts.append(f"{{{part.head}{' '.join(options)}}}")
     return "".join(parts)
+
+
+def _unquoted(match: re.Match[str]) -> str:
+    """An argument as it is; what is quoted without its quotes."""
+    if match[0].startswith("{"):
+        return match[0]
+    return match[0].removeprefix("'").removesuffix("'").replace("''", "'") or "'"
+
+
+def _quoted(text: str, arguments: Sequence[str], counts: bool) -> str:
+    """A text in which only these arguments, each as often as here, are what ICU replaces."""
+    left = Counter(each for each in arguments if each.startswith("{"))
+    signs = "[{}#]" if counts else "[{}]"
+    names = "|".join(map(re.escape, left))
+    parts, at = [], 0
+    for match in re.finditer(names, text) if names else ():
+        if left[match[0]]:
+            left[match[0]] -= 1
+            parts += [_literal(text[at : match.start()], signs), match[0]]
+            at = match.end()
+    return "".join([*parts, _literal(text[at:], signs)])
+
+
+def _literal(text: str, signs: str) -> str:
+    """A text that ICU shows as it is: signs are quoted, and an apostrophe beside one is doubled."""
+    return re.sub(rf"{signs}+", r"'\g<0>'", _BESIDE_SIGN.sub("''", text))
 
 
 @dataclass(frozen=True)
@@ -202,6 +231,11 @@ class Messages:
     def texts(self) -> list[str]:
         return [text for line in range(len(self.lines)) for text in self._texts(line)]
 
+    @property
+    def owners(self) -> list[int]:
+        """The index of each text's line."""
+        return [line for line in range(len(self.lines)) for _ in self._texts(line)]
+
     def prefixes(self, prefixes: Sequence[str] | None) -> Sequence[str] | None:
         """The forced beginning of each text: that of a message is its first text's."""
         if prefixes is None or len(prefixes) != len(self.lines):
@@ -227,7 +261,10 @@ class Messages:
             values = [part.confidence for part in parts if part.confidence is not None]
             score = fsum(part.score for part in parts)
             sure = min(values, default=None)
-            lines.append(Translation(text, score, confidence=sure, notes=noted(parts)))
+            missing = tuple(each for part in parts for each in part.missing_terms)
+            lines.append(
+                Translation(text, score, confidence=sure, notes=noted(parts), missing_terms=missing)
+            )
         return lines
 
 

@@ -1,9 +1,10 @@
 """Strings that a translation must keep: placeholders, addresses, numbers.
 
 Two kinds of strings are kept. Those that are code (a placeholder, a URL, an e-mail address, an
-entity, whatever the user's own patterns match) appear in the translation unchanged and as often as
-in the source. Numbers of two digits or more may be written as the other language writes
-them: 1,000.5 as 1.000,5, 10:30 as 10시 30분, 20,000 as 2만; their digits must be there.
+entity, a path, an amount with its sign, whatever the user's own patterns match) appear in the
+translation unchanged and as often as in the source. Numbers may be written as the other language
+writes them: 1,000.5 as 1.000,5, 10:30 as 10시 30분, 20,000 as 2만; their digits must be there. A
+single digit may be a word: 3 as "three".
 """
 
 import heapq
@@ -16,6 +17,7 @@ from typing import Literal
 
 from jumok.data.tokenizer import normalize
 from jumok.errors import ConfigError
+from jumok.systems.translation.numerals import numeral_spans
 from jumok.systems.translation.sentences import Span
 
 USUAL = (
@@ -23,12 +25,34 @@ USUAL = (
     r"www\.[^\s<>\"'“”]*[^\s<>\"'“”.,;:!?)\]}、。，」』]",
     r"(?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)+",
     r"\{\{[^{}]*\}\}",
-    r"\$\{[^{}]*\}",
+    r"\{[%#][^{}]*[%#]\}",
+    r"<%[^<>%]*%>",
+    r"[$%]\{[^{}]*\}",
+    r"\{[^{}\s]*\{[^{}\s]*\}[^{}\s]*\}",
     r"\{[^{}\s]*\}",
+    r"\{[\w.\[\]]*(?:![rsa])?:(?:.?[<>=^])?[-+ ]?#?0?\d*+[,_]?(?:\.\d+)?[b-gosxXEFGn%]?\}",
+    r"\{\s?\w+\s?,\s?(?:number|date|time|spellout|ordinal|duration|list)\b[^{}]*\}",
     r"%\([A-Za-z_]\w*\)[#0+-]*+\d*+(?:\.\d+)?[diouxXeEfFgGcrsa]",
-    r"%(?:\d+\$)?+[0+#-]*+\d*+(?:\.\d+)?[diuxXfFgGcsr@](?![A-Za-z])",
+    r"%(?:\d+\$)?+[0+#'-]*+(?:\d++|\*)?+(?:\.(?:\d++|\*))?+(?:hh|ll|[hlLqjzt])?+"
+    r"[diouxXeEfFgGaAcspn@](?![A-Za-z])",
+    # "% d" where it is no percentage.
+    r"(?<![\w%])(?<!\d\s)% [+0-]*+\d*+(?:\.\d+)?[diouxXeEfFgG](?![A-Za-z'’])",
+    r"%L?[1-9]\d?(?![\w$%])",
+    r"%%|%[A-Z][A-Z0-9_]+%",
     r"\$[A-Z_][A-Z0-9_]+\b",
     r"&(?:[A-Za-z]\w{1,30}|#\d+|#x[0-9A-Fa-f]+);",
+    r"(?<![\w@.])@[A-Za-z_]\w++(?:\.\w++)*+",  # a person, a topic
+    r"(?<![\w&#])#[^\W\d]\w*+",
+    r"(?<![\w/.~])(?:~|\.\.?)?/(?:[\w.@+-]++/)++[\w.@+-]*+",  # paths of files
+    r"(?<!\w)[A-Za-z]:\\[^\s<>\"'|?*]*[^\s<>\"'|?*.,;:!)\]]",
+    r"(?<![\w.])v\d++(?:\.\d++)++(?:-[\w.]++)?+",  # a version, a book, a key
+    r"(?<!\w)ISBN(?:-1[03])?:? ?[\dX][\dX-]{8,16}(?!\w)",
+    r"(?<!\w)[\da-fA-F]{8}-(?:[\da-fA-F]{4}-){3}[\da-fA-F]{12}(?!\w)",
+    r"(?<![\w+])(?:\+\d{1,3}[ -]?)?+\(\d{2,5}\)[ -]?\d{3,4}[ -]\d{3,4}(?!\d)",  # telephones
+    r"(?<![\w+])\+\d{1,3}(?:[ -]\d{1,5}){2,6}+(?!\d)",
+    r"(?<![\w$])(?:[A-Z]{1,2}\$|[$€£¥₩])\s?\d++(?:[.,]\d++)*+",  # amounts, shares, degrees
+    r"(?<![\w.,:/])[-−]?(?:\d{1,3}(?:[ \u00a0\u202f]\d{3})++|\d++)(?:[.,]\d++)*+"
+    r"[ \u00a0\u202f]?(?:%%|%(?![A-Za-z])|[€£¥₩‰℃]|°[CF]?)",
 )
 """What counts as code in any text, as regular expressions."""
 
@@ -38,11 +62,13 @@ NUMBER_PATTERN = re.compile(
     r"(?:(?<![\w+])\+(?=\d)|(?<![A-Za-z_\d]))\d++(?:[.,:'’/\u00a0\u202f-]\d++)*+"
 )
 LONGEST_NUMBER = 40  # characters of a number that languages write differently; a longer one is code
+DIGITS = frozenset("0123456789")
 GONE = "\0"  # never in normalised text
 LONGEST_INDEXED = 64  # characters of a string that is looked up at each place of a text
 BEGINS, ENDS = re.compile(r"(?<!\d)(?<!\d[.,])"), re.compile(r"(?![.,]?\d)")
 DIGIT_RUN = re.compile(r"\d+")
 CODE_LETTER = re.compile("[A-Za-z0-9_]")
+LETTER_BEFORE = re.compile("[A-Za-z0-9_가-힣]")
 GROUPING = ".,'’\u00a0\u202f "
 TIMES = {"thousand": 1e3, "mille": 1e3, "tausend": 1e3, "천": 1e3, "千": 1e3, "만": 1e4}
 TIMES |= {"万": 1e4, "萬": 1e4, "억": 1e8, "亿": 1e8, "億": 1e8, "조": 1e12, "兆": 1e12}
@@ -95,11 +121,9 @@ class Keep:
         for pattern in self.code:
             kept += _matches(pattern, text, taken, "code")
         if self.usual:
-            numbers = _matches(NUMBER_PATTERN, text, taken, "number")
-            numbers = [one for one in numbers if sum(map(str.isdigit, one.text)) > 1]
             kept += [
                 replace(one, kind="code") if len(one.text) > LONGEST_NUMBER else one
-                for one in numbers
+                for one in _matches(NUMBER_PATTERN, text, taken, "number")
             ]
         return sorted(kept, key=lambda one: one.start)
 
@@ -139,8 +163,8 @@ def remains_in(missing: Sequence[Kept], kept: Sequence[Kept], text: str) -> list
 
     They are runs of two digits or more that belong to no other kept string.
     """
-    digits = ["".join(DIGIT_RUN.findall(one.text)) for one in missing if one.kind == "number"]
-    if not digits:
+    digits = ["".join(DIGIT_RUN.findall(one.text)) for one in missing]
+    if not any(digits):
         return []
     whole = sorted(span for _, span in found_in(kept, text) if span)
     free = (run.span() for run in DIGIT_RUN.finditer(text) if len(run[0]) > 1)
@@ -156,10 +180,12 @@ def separated(kept: Sequence[Kept], source: str, text: str) -> str:
     """A translation with a space between a placeholder and Latin letters or digits that touch it,
     if none touched it in the source: a program would read "%donne" as "%d" and the rest.
 
-    Letters of other scripts may touch it: 이름은 {name}입니다.
+    Letters of other scripts may follow it, and no Hangul precedes it: 이름은 {name}입니다.
     """
     codes = {one.text for one in kept if one.kind == "code"}
-    touched_before = {one.text for one in kept if CODE_LETTER.search(source[: one.start][-1:])}
+    touched_before = {
+        one.text for one in kept if LETTER_BEFORE.match(source[one.start - 1 : one.start])
+    }
     touched_behind = {one.text for one in kept if CODE_LETTER.match(source, one.end)}
     taken = bytearray(len(text))
     spaces: set[int] = set()
@@ -168,7 +194,7 @@ def separated(kept: Sequence[Kept], source: str, text: str) -> str:
         for start, end in places[code]:
             if not _take(taken, (start, end)):
                 continue
-            if code not in touched_before and start and CODE_LETTER.match(text, start - 1):
+            if code not in touched_before and start and LETTER_BEFORE.match(text, start - 1):
                 spaces.add(start)
             if code not in touched_behind and CODE_LETTER.match(text, end):
                 spaces.add(end)
@@ -257,6 +283,8 @@ class _Standing:
             elif match := _same_number(number).match(self._rest, start):
                 yield match.span()
         yield from heapq.merge(*(self._with_unit.get(value, ()) for value in _values(number)))
+        if number in DIGITS:
+            yield from numeral_spans(number, self._rest)
 
     @cached_property
     def _rest(self) -> str:

@@ -18,7 +18,7 @@ from jumok.decoding.rank import Ranker
 from jumok.engine.native import NativeModel
 from jumok.engine.running import RunningBatch
 from jumok.errors import BundleError, DataError, Location, ModelError
-from jumok.systems.base import GIVEN, ROWS
+from jumok.systems.base import GIVEN, ROWS, numbered
 from jumok.systems.device import precision_name
 from jumok.systems.embedding import SourceReader
 from jumok.systems.given import text_of, texts_in
@@ -31,6 +31,9 @@ from jumok.systems.native.models import (
     native_model,
     weights_of,
 )
+from jumok.systems.translation.edges import Core, core
+from jumok.systems.translation.icu import Messages
+from jumok.systems.translation.markup import Bare
 from jumok.systems.translation.on_engine import EngineSearcher
 from jumok.systems.translation.result import (
     Draft,
@@ -39,8 +42,17 @@ from jumok.systems.translation.result import (
     translation_of,
     written_text,
 )
+from jumok.systems.translation.scoring import GivenPairs, divide, otherwise
 from jumok.systems.translation.searching import Searcher
-from jumok.systems.translation.segments import check_lengths
+from jumok.systems.translation.segments import (
+    Segment,
+    Split,
+    check_lengths,
+    cut_lines,
+    cuts_sentences,
+    join,
+)
+from jumok.systems.translation.sentences import WITHOUT_SPACES, language_code
 
 if TYPE_CHECKING:
     import torch
@@ -59,6 +71,9 @@ class TranslationModels(BesideTorch[EngineSearcher], SourceReader):
 
     readings: list[AlignmentSetting | None]
     longest_target: int | None
+    source_language: str
+    target_language: str
+    sentences: int | None
     _held: Aligner
 
     @property
@@ -156,38 +171,84 @@ class TranslationModels(BesideTorch[EngineSearcher], SourceReader):
     def _modules(self) -> Sequence[SequenceToSequence]:
         return self._models
 
+    @property
+    def spaceless(self) -> bool:
+        """Whether the target language writes no spaces between words."""
+        return language_code(self.target_language) in WITHOUT_SPACES
+
+    def segments(
+        self, lines: Sequence[str], split: Split = "auto", core: Core | None = core
+    ) -> list[Segment]:
+        """The lines, cut as `translate` cuts them; `core` as in `cut_lines`."""
+        languages = self.source_language, self.target_language
+        apart = cuts_sentences(split, languages, self.sentences)
+        limit = None if split == "none" else self.max_tokens
+        parts = cut_lines(lines, self.tokenizer, limit, apart, self.source_language, core)
+        if split == "none":
+            check_lengths(self.longest_target, [part.ids for part in parts])
+        return parts
+
     def score(
-        self, sources: Sequence[str], targets: Sequence[str], *, batch_size: int = 32
+        self,
+        sources: Sequence[str],
+        targets: Sequence[str],
+        *,
+        batch_size: int = 32,
+        split: Split = "auto",
+        keep: bool = True,
     ) -> list[Translation]:
         """The log-probabilities of each token and END of given translations.
 
-        Lines are not cut: a pair is scored whole.
+        They are those of `translate` for the same text and tokens: a line that it cuts into
+        segments has the sum over them, each with its END, if the translation has as many sentences;
+        otherwise the pair is scored whole. Signs at the edges and tags are left out.
+
+        Args:
+            split, keep: as in `translate`; "none" and False score every pair whole.
 
         Raises:
             DataError: the numbers of sources and targets differ, a line is longer than the model
                 can read, or something is not a list of texts.
         """
         sources, targets = texts_in(sources, "sources"), texts_in(targets, "targets")
+        given = self.divided(sources, targets, split, keep)
+        parts = given.parts
+        emit(self, GIVEN, len(sources))
+        searcher = self.searcher
+        scored = [[Translation(part.text)] for part in parts]  # as it is where nothing is read
+        rows_scored = [row for row, part in enumerate(parts) if part.ids or given.targets[row]]
+        read = [parts[row].ids for row in rows_scored]
+        numbers = numbered([part.line for part in parts])
+        for places in batched_rows(read, batch_size):
+            rows = [rows_scored[place] for place in places]
+            emit(self, ROWS, [parts[row].line for row in rows], [numbers[row] for row in rows])
+            batch = searcher.read([parts[row].ids for row in rows])
+            hypotheses = batch.score([given.targets[row] for row in rows], Ranker())
+            for row, hypothesis in zip(rows, hypotheses, strict=True):
+                draft = Draft(hypothesis, written_text(self.tokenizer, hypothesis.tokens))
+                scored[row] = [translation_of(self.tokenizer, parts[row].ids, draft)]
+        return join(len(sources), parts, scored, "" if self.spaceless else " ", 1)
+
+    def divided(
+        self, sources: Sequence[str], targets: Sequence[str], split: Split, keep: bool
+    ) -> GivenPairs:
+        """The pairs in the segments that `score` scores; see there."""
         if len(sources) != len(targets):
             raise DataError(
                 "every source needs its target.",
                 expected=f"{len(sources):,} targets",
                 got=f"{len(targets):,}",
             )
-        read = self.tokenizer.encode_batch(sources)
-        write = self.tokenizer.encode_batch(targets)
-        check_lengths(self.longest_target, read, write)
-        emit(self, GIVEN, len(sources))
-        searcher = self.searcher
-        scored: list[Translation] = [Translation("")] * len(sources)
-        for rows in batched_rows(read, batch_size):
-            row_targets = [write[row] for row in rows]
-            emit(self, ROWS, rows)
-            batch = searcher.read([read[row] for row in rows])
-            for row, hypothesis in zip(rows, batch.score(row_targets, Ranker()), strict=True):
-                draft = Draft(hypothesis, written_text(self.tokenizer, hypothesis.tokens))
-                scored[row] = translation_of(self.tokenizer, read[row], draft)
-        return scored
+        bare = (Bare(sources).texts, Bare(targets).texts) if keep else (sources, targets)
+        parts = self.segments(bare[0], split, core if keep else None)
+        messages = Messages.of(sources, keep).messages
+        given = divide(parts, *bare, self.tokenizer, self.target_language, messages)
+        check_lengths(self.longest_target, *given.longest())
+        return given
+
+    def otherwise(self, lines: Sequence[str]) -> int:
+        """The number of lines that `translate` cuts, or parts of which it keeps."""
+        return len(otherwise(lines, self.segments(Bare(lines).texts)))
 
     def attention(self, source: str, target: str) -> WordAttention:
         """How much each word of `target` attended to each word of `source`.

@@ -10,7 +10,6 @@ import torch
 from jumok.alignment.extract import Aligner
 from jumok.alignment.setting import AlignmentSetting
 from jumok.alignment.words import Weights
-from jumok.attention.events import emit
 from jumok.computation import timed
 from jumok.data.pairs.batches import source_batch
 from jumok.decoding import DecodingOptions, Hypothesis
@@ -23,13 +22,12 @@ from jumok.decoding.score import covering, score_pairs
 from jumok.decoding.stepper import joint_stepper
 from jumok.decoding.torch_stepper import TorchStepper, lengths_of
 from jumok.models.memory import Memory
-from jumok.systems.base import FOUND
 from jumok.systems.embedding import SourceReader
 from jumok.systems.translation.result import written_text
 
 
 class TorchSearcher:
-    """The models of a system, which reports what a search ended with (`FOUND`)."""
+    """The models of a system."""
 
     name: Literal["torch", "native"] = "torch"
 
@@ -94,12 +92,10 @@ class TorchSources:
                     TorchStepper(model.decoder, memory)
                     for model, memory in zip(models, memories, strict=True)
                 ]
-                hypotheses = decode_with(
+                return decode_with(
                     joint_stepper(steppers), lengths_of(memories[0]), options, prefixes,
                     constraints, same, cover, report,
                 )  # fmt: skip
-        emit(self._system, FOUND, hypotheses)
-        return hypotheses
 
     def score(self, targets: Sequence[Sequence[int]], ranker: Ranker) -> list[Hypothesis]:
         with torch.no_grad():

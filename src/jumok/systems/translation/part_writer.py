@@ -4,16 +4,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from jumok.alignment.words import Link, Weights, links, merge_words
-from jumok.data.tokenizer import SPACE, UNKNOWN, Tokenizer, normalize, plain_words
+from jumok.data.tokenizer import Tokenizer, plain_words
 from jumok.decoding import DecodingOptions, Hypothesis
 from jumok.decoding.constraints import Constraints, Phrase
 from jumok.decoding.limits import Prefixes
 from jumok.decoding.rank import Ranker
-from jumok.errors import DataError
-from jumok.systems.translation.glossary import Glossary, Term
-from jumok.systems.translation.inserting import corrected
+from jumok.documents.segment import has_word
+from jumok.systems.translation.glossary import Glossary
+from jumok.systems.translation.inserting import corrected, without_code, words_beside
 from jumok.systems.translation.judging import SEARCHED_AGAIN, Judge
 from jumok.systems.translation.keeping import (
+    DIGITS,
     Keep,
     Kept,
     missing_in,
@@ -28,14 +29,13 @@ from jumok.systems.translation.result import (
     translation_of,
     written_text,
 )
-from jumok.systems.translation.searching import ReadSources
+from jumok.systems.translation.searching import ReadSources, Searcher
 from jumok.systems.translation.segments import Segment
+from jumok.systems.translation.spelling import spelling
+from jumok.systems.translation.terms import TermPlacer
 
 MOST_FORCED = 48  # a segment that must keep more, such as a row of numbers, is not searched again
 LENGTH_STEP = 4  # segments whose length limits differ by less are searched together
-
-# The string is put after this to see how it is spelt inside a word.
-ANCHORS = (".", ",", "-", "a", "1", "(", "가", "的")
 
 
 @dataclass(frozen=True)
@@ -43,15 +43,17 @@ class PartWriter:
     """Writes the translations of the segments of one call of `translate`.
 
     If what the search finds is empty, repeats itself, or is far too long or short, the segment is
-    searched again, so that it is not. If a required string is missing, it is searched again with
-    constraints; kept strings that even that cannot write are inserted where the alignment puts
-    them, and the whole is scored again.
+    searched again, so that it is not. If a number is missing, it is searched again with
+    constraints; if other kept strings are, without them in it. What is still missing is inserted
+    where the alignment puts it. Then the glossary's terms replace the words that translate them.
+    What was changed is scored again.
 
     Attributes:
         ranker: computes the scores of texts that were changed.
         aligns: whether the models have attention to extract alignments from.
         longest: the maximum number of tokens that can be scored; None: no limit.
-        spaceless: the target language writes no spaces.
+        language: of the target.
+        spaceless: it writes no spaces.
         keep: None: what the models write is left as it is.
     """
 
@@ -60,6 +62,7 @@ class PartWriter:
     aligns: bool
     alignments: bool
     longest: int | None
+    language: str
     spaceless: bool
     keep: Keep | None
     glossary: Glossary | None
@@ -68,22 +71,62 @@ class PartWriter:
     def write(
         self,
         parts: Sequence[Segment],
+        searcher: Searcher,
         read: ReadSources,
         options: DecodingOptions,
         prefixes: Prefixes | None,
-    ) -> list[list[Translation]]:
-        """For each segment its translations, best first."""
+    ) -> list[list[Draft]]:
+        """For each segment its drafts, best first; the searcher has read them."""
         drafts = [
             [self._draft(each) for each in of_part] for of_part in read.search(options, prefixes)
         ]
         if self.keep:
             self._search_stricter(parts, drafts, read, options, prefixes)
-        terms = [self.glossary.find(part.text) if self.glossary else [] for part in parts]
         kept = [self.keep.find(part.text) if self.keep else [] for part in parts]
-        if any(terms) or any(kept):
-            self._search_again(parts, terms, kept, drafts, read, options, prefixes)
-            self._insert(parts, kept, drafts, read)
+        if any(kept):
+            self._keep(parts, kept, drafts, searcher, read, options, prefixes)
+        if self.glossary is not None:
+            self._place_terms(self.glossary, parts, kept, drafts, searcher, read)
+        return drafts
+
+    def translations(
+        self, parts: Sequence[Segment], read: ReadSources, drafts: Sequence[Sequence[Draft]]
+    ) -> list[list[Translation]]:
+        """The drafts as translations, aligned if that was requested."""
         return self._translations(parts, read, drafts, self.alignments)
+
+    def _keep(
+        self,
+        parts: Sequence[Segment],
+        kept: Sequence[list[Kept]],
+        drafts: list[list[Draft]],
+        searcher: Searcher,
+        read: ReadSources,
+        options: DecodingOptions,
+        prefixes: Prefixes | None,
+    ) -> None:
+        """Sees to it that the drafts have what is kept of their sources.
+
+        A model that does not copy code is only confused by it: where a draft lacks some, the source
+        is read without it.
+        """
+        bare, wanted, clear = list(parts), list(kept), read
+        for row, its in enumerate(kept):
+            codes = [one for one in its if one.kind == "code"]
+            text = without_code(parts[row].text, codes)
+            if any(missing_in(codes, draft.text) for draft in drafts[row]) and has_word(text):
+                bare[row] = replace(parts[row], text=text, ids=self.tokenizer.encode(text))
+                assert self.keep is not None
+                wanted[row] = [one for one in self.keep.find(text) if one.kind != "code"]
+        rows = [row for row, part in enumerate(parts) if bare[row] is not part]
+        if rows:
+            clear = searcher.read([part.ids for part in bare])
+            begun = None if prefixes is None else [prefixes[row] for row in rows]
+            for row, found in zip(rows, clear.select(rows).search(options, begun), strict=True):
+                drafts[row] = [self._draft(each) for each in found]
+        self._search_again(bare, wanted, drafts, clear, options, prefixes)
+        self._insert(parts, kept, drafts, read, bare, clear)
+        read.left.update(clear.left)
 
     def _draft(self, hypothesis: Hypothesis, forced: tuple[str, ...] = ()) -> Draft:
         return Draft(hypothesis, written_text(self.tokenizer, hypothesis.tokens), forced)
@@ -119,7 +162,6 @@ class PartWriter:
     def _search_again(
         self,
         parts: Sequence[Segment],
-        terms: Sequence[Sequence[Term]],
         kept: Sequence[Sequence[Kept]],
         drafts: list[list[Draft]],
         read: ReadSources,
@@ -131,10 +173,10 @@ class PartWriter:
         room = [limits.longest_of(len(part.ids) + 1) for part in parts]
         groups: dict[int, list[tuple[int, Constraints, tuple[str, ...]]]] = {}
         for row, part in enumerate(parts):
-            phrases, names = self._wanted(part.text, terms[row], kept[row], drafts[row])
+            phrases, names = self._wanted(part.text, kept[row], drafts[row])
             needed = sum(min(map(len, phrase)) for phrase in phrases)
             most = min(MOST_FORCED, room[row])
-            if not names or (not terms[row] and (options.sample or needed > most)):
+            if not names or options.sample or needed > most:
                 continue
             # a longer one would postpone strings that the model finds improbable
             length = len(drafts[row][0].hypothesis.tokens) + needed
@@ -149,9 +191,7 @@ class PartWriter:
                 [phrases for _, phrases, _ in group],
             )
             if prefixes is None:
-                self._search_in_place(
-                    parts, terms, kept, drafts, read, options, most, group, searched
-                )
+                self._search_in_place(parts, kept, drafts, read, options, most, group, searched)
             for (row, _, names), hypotheses in zip(group, searched, strict=True):
                 hypotheses.sort(key=lambda one: (not one.finished, -one.score))
                 first: dict[str, Draft] = {}
@@ -163,7 +203,6 @@ class PartWriter:
     def _search_in_place(
         self,
         parts: Sequence[Segment],
-        terms: Sequence[Sequence[Term]],
         kept: Sequence[Sequence[Kept]],
         drafts: Sequence[Sequence[Draft]],
         read: ReadSources,
@@ -185,7 +224,7 @@ class PartWriter:
         for place, (row, phrases, _) in enumerate(group):
             needed = sum(min(map(len, phrase)) for phrase in phrases)
             beginning = self._beginning(
-                parts[row].text, terms[row], kept[row], drafts[row][0], aligned[place][0]
+                parts[row].text, kept[row], drafts[row][0], aligned[place][0]
             )
             if beginning and len(beginning) + needed <= most:
                 places.append(place)
@@ -203,18 +242,12 @@ class PartWriter:
     def _beginning(
         self,
         source: str,
-        terms: Sequence[Term],
         kept: Sequence[Kept],
         draft: Draft,
         translation: Translation,
     ) -> list[int]:
         """A draft up to where the first missing string belongs, and the string; or nothing."""
         missing_phrases = [
-            (source.lower().find(term.source.lower()), self._phrase(term))
-            for term in terms
-            if term.target not in draft.text
-        ]
-        missing_phrases += [
             (one.start, phrase)
             for one in missing_in(kept, draft.text)
             if (phrase := self._spelt(one, source))
@@ -235,32 +268,17 @@ class PartWriter:
         return [*before, *tokens]
 
     def _wanted(
-        self, source: str, terms: Sequence[Term], kept: Sequence[Kept], drafts: Sequence[Draft]
+        self, source: str, kept: Sequence[Kept], drafts: Sequence[Draft]
     ) -> tuple[list[Phrase], tuple[str, ...]]:
         """What a second search must write, and what of it some draft lacks; empty if none does."""
         absent = {one for draft in drafts for one in missing_in(kept, draft.text)}
-        lacking = [
-            term.target for term in terms if not all(term.target in one.text for one in drafts)
-        ]
-        spelt = [(one, self._spelt(one, source)) for one in kept]
-        names = [one.text for one, phrase in spelt if phrase and one in absent]
-        if not lacking and not names:
+        spelt = [(one, phrase) for one in kept if (phrase := self._spelt(one, source))]
+        # A single digit is rather inserted: a model may know only the words for it.
+        names = [one.text for one, _ in spelt if one in absent and one.text not in DIGITS]
+        if not names:
             return [], ()
-        phrases = [self._phrase(term) for term in terms]
-        phrases += [
-            phrase for one, phrase in spelt if phrase and (one in absent or one.kind == "code")
-        ]
-        return phrases, (*lacking, *names)
-
-    def _phrase(self, term: Term) -> Phrase:
-        phrase = spelling(term.target, self.tokenizer, inside=self.spaceless)
-        if phrase is None:
-            raise DataError(
-                "the model's vocabulary cannot spell a term of the glossary.",
-                got=repr(term.target),
-                do="remove it, or train a model with tokenizer.byte_fallback = true",
-            )
-        return phrase
+        phrases = [phrase for one, phrase in spelt if one in absent or one.kind == "code"]
+        return phrases, tuple(names)
 
     def _spelt(self, one: Kept, source: str) -> Phrase | None:
         glued = one.start > 0 and source[one.start - 1] != " "
@@ -272,8 +290,14 @@ class PartWriter:
         kept: Sequence[Sequence[Kept]],
         drafts: list[list[Draft]],
         read: ReadSources,
+        bare: Sequence[Segment],
+        clear: ReadSources,
     ) -> None:
-        """Inserts what is still missing, and removes code that appears too often."""
+        """Inserts what is still missing, and removes code that appears too often.
+
+        Args:
+            bare, clear: the segments as they were read for the drafts.
+        """
         rows = [
             row
             for row, of_part in enumerate(kept)
@@ -281,14 +305,19 @@ class PartWriter:
         ]
         if not rows:
             return
-        here = read.select(rows)
-        these = [parts[row] for row in rows]
-        plain = self._translations(these, here, [drafts[row] for row in rows], True)
+        these = [bare[row] for row in rows]
+        plain = self._translations(these, clear.select(rows), [drafts[row] for row in rows], True)
         changed: list[tuple[int, Draft]] = []
         for row, translations in zip(rows, plain, strict=True):
+            source, alone = parts[row].text, bare[row] is not parts[row]
+            words = dict(enumerate(words_beside(source, kept[row]))) if alone else {}
             for draft, translation in zip(drafts[row], translations, strict=True):
-                if _faulty(kept[row], parts[row].text, draft.text):
-                    self._correct(parts[row].text, kept[row], draft, translation.alignment)
+                if _faulty(kept[row], source, draft.text):
+                    links = translation.alignment
+                    if links and alone:
+                        moved = ((words.get(its, -1), to) for its, to in links)
+                        links = tuple(link for link in moved if link[0] >= 0)
+                    self._correct(source, kept[row], draft, links)
                     changed.append((row, draft))
         self._score_again(changed, read)
         for row in rows:
@@ -308,6 +337,44 @@ class PartWriter:
         draft.text = corrected(source, draft.text, kept, extra, alignment, self.spaceless)
         draft.forced = tuple(each for each in draft.forced if each not in inserted)
         draft.inserted = inserted
+
+    def _place_terms(
+        self,
+        glossary: Glossary,
+        parts: Sequence[Segment],
+        kept: Sequence[Sequence[Kept]],
+        drafts: list[list[Draft]],
+        searcher: Searcher,
+        read: ReadSources,
+    ) -> None:
+        """Replaces the words that translate terms; terms inside of kept strings are none."""
+        places = [
+            [
+                each
+                for each in glossary.find(part.text)
+                if not any(one.start < each.end and each.start < one.end for one in its)
+            ]
+            for part, its in zip(parts, kept, strict=True)
+        ]
+        rows = [row for row, its in enumerate(places) if its]
+        if not rows:
+            return
+        these, of_rows = [parts[row] for row in rows], [drafts[row] for row in rows]
+        placer = TermPlacer(
+            self.tokenizer,
+            searcher,
+            self.aligns,
+            self.longest,
+            self.language,
+            self.spaceless,
+            self.keep,
+        )
+        changed = placer.place(these, [places[row] for row in rows], of_rows)
+        self._score_again([(rows[place], draft) for place, draft in changed], read)
+        for row in rows:
+            drafts[row].sort(key=lambda draft: (len(draft.missing_terms), -draft.hypothesis.score))
+            by_text = {draft.text: draft for draft in reversed(drafts[row])}
+            drafts[row] = list(reversed(by_text.values()))
 
     def _score_again(self, changed: Sequence[tuple[int, Draft]], read: ReadSources) -> None:
         """Gives changed drafts the tokens and scores of their texts, if those can be read."""
@@ -338,19 +405,23 @@ class PartWriter:
         ]
         if not alignments or not self.aligns:
             return plain
-        rows = [row for row, of_part in enumerate(plain) for _ in of_part]
+        every = [(row, draft) for row, of_part in enumerate(drafts) for draft in of_part]
+        unaligned = [(row, draft) for row, draft in every if draft.alignment is None]
+        rows = [row for row, _ in unaligned]
         targets = [
             aligned_tokens(self.tokenizer, draft.hypothesis.tokens, draft.text)
-            for of_part in drafts
-            for draft in of_part
+            for _, draft in unaligned
         ]
-        weights = read.select(rows).attention(targets)
-        each = iter(
+        weights = read.select(rows).attention(targets) if rows else []
+        extracted = iter(
             self._links(parts[row].ids, target, of_tokens)
             for row, target, of_tokens in zip(rows, targets, weights, strict=True)
         )
+        links = iter(
+            next(extracted) if draft.alignment is None else draft.alignment for _, draft in every
+        )
         return [
-            [replace(translation, alignment=next(each)) for translation in translated]
+            [replace(translation, alignment=next(links)) for translation in translated]
             for translated in plain
         ]
 
@@ -368,28 +439,3 @@ class PartWriter:
 def _faulty(kept: Sequence[Kept], source: str, text: str) -> bool:
     faults = missing_in(kept, text) or surplus_in(kept, text)
     return bool(faults) or separated(kept, source, text) != text
-
-
-def spelling(text: str, tokenizer: Tokenizer, inside: bool) -> Phrase | None:
-    """The token sequences that write `text`; None if the vocabulary cannot spell it.
-
-    Args:
-        inside: whether it may also directly follow other letters.
-    """
-    ids = tuple(tokenizer.encode(text))
-    if not ids or UNKNOWN in ids or normalize(tokenizer.decode(ids)).strip() != normalize(text):
-        return None
-    glued = _glued(text, ids, tokenizer) if inside else None
-    return (ids,) if glued is None or glued == ids else (ids, glued)
-
-
-def _glued(text: str, ids: tuple[int, ...], tokenizer: Tokenizer) -> tuple[int, ...] | None:
-    """The spelling without a space before it; None if there is none."""
-    if tokenizer.pieces(ids[:1]) == [SPACE] and len(ids) > 1:
-        return ids[1:]
-    for anchor in ANCHORS:
-        before, both = tokenizer.encode(anchor), tokenizer.encode(anchor + text)
-        rest = tuple(both[len(before) :])
-        if both[: len(before)] == before and rest and UNKNOWN not in rest:
-            return rest
-    return None

@@ -41,12 +41,14 @@ class Translation:
             translation is right, in the sense that the calibration names. Otherwise, and for given
             translations and ensembles, the geometric mean of the probabilities that the model gave
             the tokens and END: how sure the model is, and not how likely the translation is right.
-        forced: what constrained search wrote: the glossary's terms, and kept strings that the plain
-            search had left out.
+        forced: what constrained search wrote: kept strings that the plain search had left out.
         inserted: kept strings that the model could not write, inserted where the alignment puts
             them; tokens and log-probabilities are those of the text with them.
         notes: codes of what is odd about the source or the translation, each once
             (`jumok.systems.translation.judging`).
+        terms: the translations of the glossary that are in their places.
+        missing_terms: terms of the source without the glossary's translations in the text, no word
+            of which is surely theirs.
     """
 
     text: str
@@ -60,6 +62,8 @@ class Translation:
     forced: tuple[str, ...] = ()
     inserted: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    terms: tuple[str, ...] = ()
+    missing_terms: tuple[str, ...] = ()
 
     @property
     def log_probability(self) -> float:
@@ -94,6 +98,8 @@ class Draft:
     Attributes:
         forced: what constrained search wrote. inserted: what was inserted afterwards.
         notes: as of a Translation.
+        terms, missing_terms: as in `Translation`.
+        alignment: its links if they are known; None: they are extracted from the attention.
     """
 
     hypothesis: Hypothesis
@@ -101,6 +107,9 @@ class Draft:
     forced: tuple[str, ...] = ()
     inserted: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    terms: tuple[str, ...] = ()
+    missing_terms: tuple[str, ...] = ()
+    alignment: tuple[Link, ...] | None = None
 
 
 def aligned_tokens(tokenizer: Tokenizer, written: Sequence[int], text: str) -> Sequence[int]:
@@ -139,6 +148,8 @@ def translation_of(tokenizer: Tokenizer, source: Sequence[int], draft: Draft) ->
         forced=draft.forced,
         inserted=draft.inserted,
         notes=draft.notes,
+        terms=draft.terms,
+        missing_terms=draft.missing_terms,
     )
 
 
@@ -157,7 +168,7 @@ class Likelihood:
     @property
     def loss(self) -> float:
         """Nats a token."""
-        return -self.log_probability / self.tokens
+        return -self.log_probability / max(self.tokens, 1)  # without words there are none
 
     @property
     def perplexity(self) -> float:

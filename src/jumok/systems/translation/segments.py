@@ -1,18 +1,34 @@
 """Segmentation of lines for a model, and joining of their translations."""
 
+import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
-from typing import Literal, get_args
+from itertools import groupby, pairwise
+from typing import Literal, TypedDict, get_args
 
 from jumok.alignment.words import Link
 from jumok.data.tokenizer import Tokenizer, normalize, plain_words
 from jumok.errors import ConfigError, DataError, ModelError
+from jumok.systems.translation.edges import LONG_WORD
 from jumok.systems.translation.result import Translation, noted
 from jumok.systems.translation.sentences import Span, language_code, sentences, split
 
+_WORD = re.compile("[^ ]+")
+
 Split = Literal["auto", "sentences", "length", "none"]
 """How lines are cut: as the model was trained, after every sentence, only if too long, or never."""
+
+
+class HowRead(TypedDict):
+    """Arguments of `Translator.translate`."""
+
+    split: Split
+    keep: bool
+
+
+MODEL_ALONE: HowRead = {"split": "length", "keep": False}
+"""How a model is measured by itself, whole line by whole line, as in papers."""
 
 
 @dataclass(frozen=True)
@@ -35,10 +51,19 @@ class Segment:
     after: str = ""
 
     @property
+    def is_long_word(self) -> bool:
+        """Whether it is copied because it is longer than any word."""
+        return not self.ids and LONG_WORD.fullmatch(self.text) is not None
+
+    @property
     def copied(self) -> Translation:
         """What becomes of it if there is nothing to translate in it."""
         same = tuple((word, word) for word in range(len(plain_words(self.text))))
         return Translation(self.text, alignment=same)
+
+    def between(self, text: str) -> str:
+        """A text between its signs."""
+        return f"{self.before}{text}{self.after}"
 
     def with_edges(self, translation: Translation) -> Translation:
         """A translation of its text between its signs."""
@@ -47,8 +72,7 @@ class Segment:
         links = translation.alignment
         if links is not None:
             links = self._links_with_edges(links, len(plain_words(translation.text)))
-        text = f"{self.before}{translation.text}{self.after}"
-        return replace(translation, text=text, alignment=links)
+        return replace(translation, text=self.between(translation.text), alignment=links)
 
     def _links_with_edges(self, links: Sequence[Link], words: int) -> tuple[Link, ...]:
         """The links of a text of so many words, and those of each sign to itself.
@@ -112,13 +136,26 @@ def cut_lines(
         if not ids:
             continue
         text = normalize(texts[line])
-        spans = sentences(text, language) if after_sentences else [(0, len(text))]
+        spans: Sequence[Span] = [(0, len(text))]
+        if after_sentences:
+            spans = sentences(text, language)
+        if core is not None:
+            spans = _around_long_words(text, spans)
         whole = len(spans) == 1 and (limit is None or len(ids) <= limit)
         if whole and (core is None or core(text) == (0, len(text))):
             parts.append(Segment(line, ids, text=text))
             continue
         parts += _segments_of(line, text, spans, tokenizer, limit, core)
     return parts
+
+
+def _around_long_words(text: str, spans: Sequence[Span]) -> Sequence[Span]:
+    """The spans, cut before and after each string that is longer than any word."""
+    edges = {place for match in LONG_WORD.finditer(text) for place in match.span()}
+    if not edges:
+        return spans
+    edges.update(place for span in spans for place in span)
+    return list(pairwise(sorted(edges)))
 
 
 def _segments_of(
@@ -129,14 +166,21 @@ def _segments_of(
     limit: int | None,
     core: Callable[[str], Span | None] | None,
 ) -> Iterator[Segment]:
+    starts = [match.start() for match in _WORD.finditer(text)]
+
     def measure(part: str) -> int:
         return len(tokenizer.encode(part))
+
+    def word(start: int) -> int:
+        """The index of the word that begins at a place, or that the place is inside of."""
+        inside = start > 0 and " " not in text[start - 1 : start + 1]
+        return bisect_left(starts, start) - inside
 
     for first, last in spans:
         whole = text[first:last]
         span = (0, len(whole)) if core is None else core(whole)
         if span is None:
-            yield Segment(line, [], _first_word(text, first), whole.strip())
+            yield Segment(line, [], word(first), whole.strip())
             continue
         edges = [whole[: span[0]].lstrip(), whole[span[1] :].rstrip()]
         within = whole[slice(*span)]
@@ -146,14 +190,8 @@ def _segments_of(
             before = edges[0] if start == 0 else ""
             after = edges[1] if end == len(within) else ""
             if ids or before or after:
-                first_word = _first_word(text, first + span[0] + start)
+                first_word = word(first + span[0] + start)
                 yield Segment(line, ids, first_word, within[start:end], before, after)
-
-
-def _first_word(text: str, start: int) -> int:
-    """The index of the word that begins at a place, or that the place is inside of."""
-    inside_word = start > 0 and " " not in text[start - 1 : start + 1]
-    return len(plain_words(text[:start])) - inside_word
 
 
 def join(
@@ -238,6 +276,8 @@ def _join_one(first_words: Sequence[int], parts: Sequence[Translation], joint: s
         forced=tuple(each for part in parts for each in part.forced),
         inserted=tuple(each for part in parts for each in part.inserted),
         notes=noted(parts),
+        terms=tuple(each for part in parts for each in part.terms),
+        missing_terms=tuple(each for part in parts for each in part.missing_terms),
     )
 
 

@@ -29,14 +29,15 @@ from jumok.data.tokenizer import Tokenizer
 from jumok.decoding import DecodingOptions
 from jumok.decoding.limits import Prefixes
 from jumok.decoding.options import FOR_TRANSLATION
-from jumok.errors import BundleError, ConfigError, Location, ModelError
-from jumok.systems.base import FOUND, GIVEN, ROWS, Facts, known_origin
+from jumok.errors import BundleError, Location, ModelError
+from jumok.systems.base import COPIED, FOUND, GIVEN, ROWS, Facts, known_origin
 from jumok.systems.device import EngineName, EnginePrecision, choose_device, cores, dtype_of
 from jumok.systems.given import texts_in
 from jumok.systems.loading import load_tokenizer, longest_of, longest_part, read_bundles
 from jumok.systems.native.models import choose_engine, engine_serves
+from jumok.systems.translation.cutting import CutLines, found_of
 from jumok.systems.translation.documents import FileTranslator
-from jumok.systems.translation.edges import Core, core
+from jumok.systems.translation.edges import core
 from jumok.systems.translation.glossary import Glossary, as_glossary
 from jumok.systems.translation.icu import Messages
 from jumok.systems.translation.judging import Judge
@@ -45,16 +46,9 @@ from jumok.systems.translation.markup import Bare
 from jumok.systems.translation.models import TranslationModels
 from jumok.systems.translation.part_writer import PartWriter
 from jumok.systems.translation.result import Translation
-from jumok.systems.translation.segments import (
-    Segment,
-    Split,
-    check_lengths,
-    cut_lines,
-    cuts_sentences,
-    forced_beginnings,
-    join,
-)
-from jumok.systems.translation.sentences import WITHOUT_SPACES, language_code
+from jumok.systems.translation.searching import Searcher
+from jumok.systems.translation.segments import Split, forced_beginnings
+from jumok.systems.translation.sentences import language_code
 
 if TYPE_CHECKING:
     from jumok.models.memory import SequenceToSequence
@@ -69,6 +63,7 @@ class Translator(TranslationModels, FileTranslator):
         models: on torch. On the native engine they are loaded when they are first read; torch
             computes once they are hooked or changed, with what they are then.
         left: the number of lines that the native engine has left to torch.
+        long_words: the number of strings that are longer than any word, and were copied.
         judge: what says how likely a translation is right, and what is odd about it.
 
     Args:
@@ -89,6 +84,7 @@ class Translator(TranslationModels, FileTranslator):
 
     task = "translation"
     left = 0
+    long_words = 0
     threads = 1
 
     def __init__(
@@ -204,47 +200,58 @@ class Translator(TranslationModels, FileTranslator):
             glossary: terms with their translations, or a file of them with a tab between.
 
         Raises:
-            ConfigError: options contradict each other; a glossary is given with sampling, or while
-                the search is recorded.
-            DataError: not a list of texts; a glossary cannot be read or spelt; a line is uncut and
-                is longer than the positions allow.
-            ModelError: a prefix or a term cannot be forced; a coverage penalty, but no attention.
+            ConfigError: options contradict each other.
+            DataError: not a list of texts; a glossary cannot be read; a line is uncut and is longer
+                than the positions allow.
+            ModelError: a prefix cannot be forced; a coverage penalty, but no attention.
         """
-        messages = Messages.of(texts_in(texts), read=keep is not False)
-        texts = messages.texts
-        options = self._settled(options, beam, nbest)
-        recorded = has_listeners(self, FOUND)  # of what the models write without constraints
-        kept, terms = None if recorded else as_keep(keep), as_glossary(glossary)
-        if terms is not None:
-            _check_glossary(options, recorded)
-        bare = Bare(texts, kept) if kept is not None and kept.usual else None
-        lines = texts if bare is None else bare.texts
-        parts = self.segments(lines, split, None if keep is False else core)
-        prefixes = messages.prefixes(prefixes)
-        forced = forced_beginnings(parts, len(texts), prefixes, self.tokenizer)
-        aligned = alignments or (bare is not None and bare.any)
-        writer = PartWriter(
-            self.tokenizer, options.ranker, self.aligns, aligned,
-            self.longest_target, self.spaceless, kept, terms, self.judge,
-        )  # fmt: skip
+        cut = self.cut(texts_in(texts), split, keep)
+        count = len(cut.messages.texts)
+        begun = cut.messages.prefixes(prefixes)
+        forced = forced_beginnings(cut.parts, count, begun, self.tokenizer)
+        options, terms = self.settled(options, beam, nbest), as_glossary(glossary)
         emit(self, GIVEN, len(texts))
-        translated = self._written(parts, writer, options, forced, batch_size)
-        nbest = None if options.sample else options.nbest
-        joined = join(len(texts), parts, translated, "" if self.spaceless else " ", nbest)
-        return messages.joined(joined if bare is None else bare.dressed(joined, alignments))
+        written = self.write(
+            cut, options, forced, batch_size, alignments=alignments or cut.tagged, terms=terms
+        )
+        return cut.joined(written, None if options.sample else options.nbest, alignments)
 
-    def _written(
+    def cut(
+        self, texts: Sequence[str], split: Split = "auto", keep: bool | Sequence[str] = True
+    ) -> CutLines:
+        """The lines as `translate` has the models read them."""
+        messages, kept = Messages.of(texts, read=keep is not False), as_keep(keep)
+        bare = Bare(messages.texts, kept) if kept is not None and kept.usual else None
+        lines = messages.texts if bare is None else bare.texts
+        parts = self.segments(lines, split, None if keep is False else core)
+        return CutLines(messages, bare, parts, kept, "" if self.spaceless else " ")
+
+    def write(
         self,
-        parts: Sequence[Segment],
-        writer: PartWriter,
+        cut: CutLines,
         options: DecodingOptions,
         forced: Prefixes | None,
-        batch_size: int,
+        batch_size: int = 32,
+        *,
+        alignments: bool = False,
+        terms: Glossary | None = None,
     ) -> list[list[Translation]]:
-        """For each segment its translations."""
-        searcher, left = self.searcher, set[int]()
-        if searcher.name == "native" and not engine_serves(options):
-            searcher, left = self.on_torch, {part.line for part in parts}
+        """For each segment its translations.
+
+        Args:
+            options: as `settled` returns them.
+            forced: the tokens that each segment's translation begins with; None: nothing is forced.
+        """
+        writer = PartWriter(
+            self.tokenizer, options.ranker, self.aligns, alignments,
+            self.longest_target, language_code(self.target_language), self.spaceless, cut.keep,
+            terms, self.judge,
+        )  # fmt: skip
+        parts, lines, numbers = cut.parts, cut.lines, cut.numbers
+        searcher, recorded = self.searcher_for(options), has_listeners(self, FOUND)
+        left = set[int]()
+        if searcher.name == "torch" and self.searcher.name == "native":
+            left.update(lines)
         # Each sample of a line has all of its segments.
         copies = options.nbest if options.sample else 1
         written = [[] if part.ids else [part.copied] * copies for part in parts]
@@ -256,39 +263,36 @@ class Translator(TranslationModels, FileTranslator):
             seeded = options.seeded(rows[0])
             prefix = None if forced is None else [forced[row] for row in rows]
             here = [parts[row] for row in rows]
-            emit(self, ROWS, [part.line for part in here])
+            emit(self, ROWS, [lines[row] for row in rows], [numbers[row] for row in rows])
             read = searcher.read([part.ids for part in here])
-            for row, translations in zip(
-                rows, writer.write(here, read, seeded, prefix), strict=True
-            ):
+            drafts = writer.write(here, searcher, read, seeded, prefix)
+            if recorded:
+                emit(self, FOUND, *found_of(here, drafts))
+            translated = writer.translations(here, read, drafts)
+            for row, translations in zip(rows, translated, strict=True):
                 written[row] = translations
-            left.update(here[row].line for row in read.left)
+            left.update(lines[rows[row]] for row in read.left)
 
+        for copy in cut.copies if recorded else ():
+            emit(self, COPIED, *copy)
         batches = [
             [rows_read[place] for place in places]
             for places in batched_rows([parts[row].ids for row in rows_read], batch_size)
         ]
-        _each(batches, write, self.threads if searcher.name == "native" else 1)
+        several = searcher.name == "native" and not recorded
+        _each(batches, write, self.threads if several else 1)
         with _COUNTING:
             self.left += len(left)
+            self.long_words += sum(part.is_long_word for part in parts)
         return written
 
-    @property
-    def spaceless(self) -> bool:
-        """Whether the target language writes no spaces between words."""
-        return language_code(self.target_language) in WITHOUT_SPACES
-
-    def segments(
-        self, lines: Sequence[str], split: Split = "auto", core: Core | None = core
-    ) -> list[Segment]:
-        """The lines, cut as `translate` cuts them; `core` as in `cut_lines`."""
-        languages = self.source_language, self.target_language
-        apart = cuts_sentences(split, languages, self.sentences)
-        limit = None if split == "none" else self.max_tokens
-        parts = cut_lines(lines, self.tokenizer, limit, apart, self.source_language, core)
-        if split == "none":
-            check_lengths(self.longest_target, [part.ids for part in parts])
-        return parts
+    def searcher_for(self, options: DecodingOptions) -> Searcher:
+        """What searches with these options now."""
+        engine = self.engine
+        if self._precision != "fp32" and has_listeners(self, FOUND):
+            # With weights in float32 torch would find other translations than are recorded.
+            engine = self._engine_unheard
+        return engine if engine is not None and engine_serves(options) else self.on_torch
 
     @classmethod
     def load_on(
@@ -341,9 +345,10 @@ class Translator(TranslationModels, FileTranslator):
             )
             done += len(chunk)
 
-    def _settled(
-        self, options: DecodingOptions, beam: int | None, nbest: int | None
+    def settled(
+        self, options: DecodingOptions, beam: int | None = None, nbest: int | None = None
     ) -> DecodingOptions:
+        """The options with these instead of their own, and the models' limits."""
         if options.coverage_penalty:
             self.check_alignments()
         longest = options.maximum_length
@@ -356,19 +361,6 @@ class Translator(TranslationModels, FileTranslator):
             beam=options.beam if beam is None else beam,
             nbest=options.nbest if nbest is None else nbest,
             maximum_length=longest,
-        )
-
-
-def _check_glossary(options: DecodingOptions, recorded: bool) -> None:
-    if recorded:
-        raise ConfigError(
-            "a search with a glossary cannot be recorded.",
-            do="leave out the glossary inside of jumok.record",
-        )
-    if options.sample:
-        raise ConfigError(
-            "a glossary needs search: sampling cannot follow it.",
-            do="leave out --sample (sample=False), or the glossary",
         )
 
 

@@ -19,7 +19,7 @@ from jumok.decoding import DecodingOptions
 from jumok.decoding.native import rules_of
 from jumok.decoding.options import FOR_TRANSLATION
 from jumok.engine.image import ImageOf, MemoryImage, field_places
-from jumok.engine.packing import Kind
+from jumok.engine.quantising import Precision
 from jumok.engine.structures import LinearLayout, ModelLayout
 from jumok.engine.transformer import NativeTransformer
 from jumok.engine.wasm import engine_wasm
@@ -31,6 +31,7 @@ from jumok.inspection.trace import Level, Trace
 from jumok.kinds import page_facts
 from jumok.systems.loading import load_tokenizer, longest_of, longest_part, reading_of
 from jumok.systems.native.models import LONGEST_TARGET, lacking, native_model
+from jumok.systems.translation.edges import rule_of_page
 
 ENTRY = "exported.js"
 EMBEDDING_TABLES = ("source_table", "target_table")
@@ -67,7 +68,7 @@ class WebTranslator:
     """
 
     def __init__(
-        self, bundle: Bundle, kind: Kind = "int8", options: DecodingOptions = FOR_TRANSLATION
+        self, bundle: Bundle, kind: Precision = "int8", options: DecodingOptions = FOR_TRANSLATION
     ) -> None:
         self.config = exported_section(bundle)
         self.bundle, self.kind = bundle, kind
@@ -134,6 +135,7 @@ class WebTranslator:
                 "removeExtra": pieces.remove_extra,
                 "unknown": pieces.unknown,
             },
+            "edges": rule_of_page(),
             "rules": {
                 "beam": rules.beam,
                 "start": rules.start,

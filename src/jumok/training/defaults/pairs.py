@@ -11,6 +11,7 @@ from pathlib import Path
 from jumok.config.writing import toml_path
 from jumok.data.files.formats import bare_name
 from jumok.data.pairs.corpus import Corpus, read_pairs
+from jumok.data.report import UTF8
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,7 @@ source_language = {text(codes[0])}
 target_language = {text(codes[1])}
 validation_pairs = {min(500, max(1, pairs // 10))}  # held-out source sentences
 skip_damaged = {text(corpus.skip_damaged)}  # true: leave out and count rows that cannot be read
+noise = {text(size.pairs is not None)}  # true: also sources with typos, in capitals, ...
 
 [[data.train]]
 {_corpus_keys(corpus)}
@@ -112,9 +114,18 @@ patience = 6
 def _corpus_keys(corpus: Corpus) -> str:
     if corpus.file is None:
         sides = {"source": corpus.source, "target": corpus.target}
-        return "\n".join(f"{side} = {toml_path(path)}" for side, path in sides.items() if path)
-    source, target = (json.dumps(each) for each in (corpus.source_column, corpus.target_column))
-    return f"file = {toml_path(corpus.file)}\nsource_column = {source}\ntarget_column = {target}"
+        keys = [f"{side} = {toml_path(path)}" for side, path in sides.items() if path]
+    else:
+        source, target = (json.dumps(each) for each in (corpus.source_column, corpus.target_column))
+        keys = [f"file = {toml_path(corpus.file)}"]
+        keys += [f"source_column = {source}", f"target_column = {target}"]
+    return "\n".join(keys + read_as_keys(corpus.encoding, corpus.delimiter))
+
+
+def read_as_keys(encoding: str, delimiter: str) -> list[str]:
+    """The keys of a corpus that say how its text is read, where that is not the usual way."""
+    keys = {"encoding": encoding if encoding != UTF8 else "", "delimiter": delimiter}
+    return [f"{key} = {json.dumps(value)}" for key, value in keys.items() if value]
 
 
 def _suffix_language(path: Path | None) -> str:

@@ -13,8 +13,10 @@ from pathlib import Path
 
 from jumok.config.writing import toml_path
 from jumok.data.files.formats import bare_name
+from jumok.data.report import UTF8
 from jumok.data.texts.corpus import Rule, TextCorpus, all_documents
 from jumok.errors import DataError, Location
+from jumok.training.defaults.pairs import read_as_keys
 
 LEAST_CHARACTERS = 10_000
 """Characters of the shortest text that a recipe is made for."""
@@ -118,7 +120,9 @@ def _alphabet(counts: Counter[str]) -> int:
     return number
 
 
-def recipe_for_text(files: Sequence[Path], name: str, rule: Rule = "file") -> str:
+def recipe_for_text(
+    files: Sequence[Path], name: str, rule: Rule = "file", encoding: str = UTF8
+) -> str:
     """A complete recipe, as TOML for the user to edit.
 
     Args:
@@ -127,7 +131,7 @@ def recipe_for_text(files: Sequence[Path], name: str, rule: Rule = "file") -> st
     Raises:
         DataError: a file cannot be read, or the text is too short.
     """
-    length = measure([TextCorpus(file) for file in files], rule)
+    length = measure([TextCorpus(file, encoding=encoding) for file in files], rule)
     size = text_size_for(length.characters)
     held_out = max(0.001, min(0.1, round(MOST_HELD_OUT / length.characters, 3)))
     documents = "1 document" if length.documents == 1 else f"{length.documents:,} documents"
@@ -142,7 +146,7 @@ documents = {text(rule)}  # a document is a "file", a "line" or a "blank-line" b
 held_out = {held_out}  # share of the text at its end, for validation
 language = {text(_common_language(files))}
 
-{_corpora_sections(files)}
+{_corpora_sections(files, encoding)}
 [tokenizer]
 kind = "bpe"
 size = {FIXED + length.alphabet + min(size.subwords, length.words)}
@@ -173,8 +177,9 @@ patience = {size.patience}  # stop after this many validations without improveme
 """
 
 
-def _corpora_sections(files: Iterable[Path]) -> str:
-    return "\n".join(f"[[data.train]]\nfile = {toml_path(file)}\n" for file in files)
+def _corpora_sections(files: Iterable[Path], encoding: str) -> str:
+    keys = "".join(f"{key}\n" for key in read_as_keys(encoding, ""))
+    return "\n".join(f"[[data.train]]\nfile = {toml_path(file)}\n{keys}" for file in files)
 
 
 def _common_language(files: Sequence[Path]) -> str:

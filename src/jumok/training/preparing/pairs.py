@@ -11,10 +11,11 @@ from jumok.config import CorpusConfig, TranslationConfig
 from jumok.config.data import DataConfig, SmallworldConfig
 from jumok.data.files.atomic import atomic_folder, write_durably
 from jumok.data.files.manifest import MANIFEST
-from jumok.data.pairs.batches import Batch, Resampling, Updates, UpdateStream
+from jumok.data.pairs.batches import Batch, Updates, UpdateStream, Variation
 from jumok.data.pairs.cleaning.findings import CleaningReport
 from jumok.data.pairs.cleaning.survey import survey_corpora
 from jumok.data.pairs.corpus import Corpus, read_pairs
+from jumok.data.pairs.noise import cases_seen
 from jumok.data.pairs.packing import PackedShape, PackedUpdates, plan_packed
 from jumok.data.pairs.pair import Pair
 from jumok.data.pairs.prepared import ShardedPairs
@@ -26,8 +27,9 @@ from jumok.data.report import CorpusReport
 from jumok.data.store import digest
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import ConfigError, DataError, Location
-from jumok.training.folder import CLEANING, SMALLWORLD, TEST
+from jumok.training.folder import CLEANING, SMALLWORLD, TEST, VALIDATION
 from jumok.training.preparing.held_out import HeldOut
+from jumok.training.preparing.leaks import say_leaks
 from jumok.training.preparing.vocabulary import learn_tokenizer
 from jumok.training.task import Reporter
 
@@ -97,6 +99,8 @@ def corpus_of_pairs(config: CorpusConfig, skip_damaged: bool) -> Corpus:
         format=None if config.format == "auto" else config.format,
         weight=config.weight,
         skip_damaged=skip_damaged,
+        encoding=config.encoding,
+        delimiter=config.delimiter,
     )
 
 
@@ -105,8 +109,8 @@ def prepare_translation(
 ) -> PreparedPairs:
     """Trains or loads the tokenizer, writes token ids, and reports what was dropped and why.
 
-    Pairs held out for a test are written to test.tsv in the run's folder, and what the filters
-    found in the training corpora to cleaning.json.
+    Pairs that are held out are written to validation.tsv and test.tsv in the run's folder, and what
+    the filters found in the training corpora to cleaning.json.
     """
     train, check = corpora(config, folder, say)
     if config.data.smallworld is None:
@@ -115,19 +119,31 @@ def prepare_translation(
     if tested:
         test = (pair for pair in _read_all(train) if pair.source in tested)
         write_pairs(folder / TEST, test)
+    pairs = [pair for pair in _read_all(check or train) if check or pair.source in held]
+    if not check:
+        write_pairs(folder / VALIDATION, pairs)
     unseen = HeldOut(held.hashes | tested.hashes)
-    seen = (pair for pair in _read_all(train) if pair.source not in unseen)
-    lines = chain.from_iterable((pair.source, pair.target) for pair in seen)
+
+    def seen() -> Iterator[Pair]:
+        return (pair for pair in _read_all(train) if pair.source not in unseen)
+
+    say_leaks(
+        cache,
+        [[[str(one), *map(digest, one.files)] for one in train], sorted(unseen.hashes)],
+        [pair.source for pair in pairs],
+        lambda: (pair.source for pair in seen()),
+        say,
+    )
+    both = chain.from_iterable((pair.source, pair.target) for pair in seen())
+    lines = cases_seen(both, config.data.noise, config.seed)
     tokenizer = learn_tokenizer(
         config.tokenizer, lines, folder / "tokenizer.model", config.seed, say
     )
     filters = Filters(config.data.max_tokens, config.data.max_ratio)
     stores = []
-    resampled = config.tokenizer.sampling_alpha > 0.0
     for one in train:
-        stores.append(_store(one, unseen, tokenizer, cache, filters, resampled))
+        stores.append(_store(one, unseen, tokenizer, cache, filters, config.varies))
         say(str(stores[-1].report))
-    pairs = (pair for pair in _read_all(check or train) if check or pair.source in held)
     return with_validation(config, tokenizer, stores, pairs, cache, say, held_out=not check)
 
 
@@ -207,9 +223,9 @@ def update_stream(
     )
     if shape is not None:
         return PackedUpdates(stores, sampler, shape)
-    alpha = config.tokenizer.sampling_alpha
-    resampling = Resampling(tokenizer, tokenizer, alpha, config.seed) if alpha else None
-    return UpdateStream(stores, sampler, resampling)
+    alpha, most = config.tokenizer.sampling_alpha, config.data.max_tokens
+    variation = Variation(tokenizer, alpha, config.data.noise, most, config.seed)
+    return UpdateStream(stores, sampler, variation if config.varies else None)
 
 
 def training_sources(prepared: PreparedPairs, count: int) -> list[str]:
@@ -336,9 +352,11 @@ def _fits(config: TranslationConfig, place: str, store: ShardedPairs) -> None:
             do=f"--set data.max_tokens={longest}, or prepare it again with a lower limit",
             place=Location(place),
         )
-    if config.tokenizer.sampling_alpha > 0.0 and not store.manifest.texts:
+    if config.varies and not store.manifest.texts:
         raise DataError(
-            "the prepared corpus contains no texts, which tokenizer.sampling_alpha needs.",
-            do="--set tokenizer.sampling_alpha=0, or prepare it again with the texts",
+            "the prepared corpus contains no texts, which tokenizer.sampling_alpha and data.noise "
+            "need.",
+            do="--set tokenizer.sampling_alpha=0 --set data.noise=false, or prepare it again with "
+            "them",
             place=Location(place),
         )

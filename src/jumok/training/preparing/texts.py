@@ -14,10 +14,12 @@ from jumok.config.texts import (
 )
 from jumok.data.pairs.batches import Updates
 from jumok.data.report import CorpusReport
+from jumok.data.store import digest
 from jumok.data.texts.corpus import Example, TextCorpus, read_examples
 from jumok.data.texts.examples import ExampleStore, label_names, prepare_examples
 from jumok.data.tokenizer import Tokenizer
 from jumok.training.preparing.held_out import HeldOut
+from jumok.training.preparing.leaks import say_leaks
 from jumok.training.task import MicroBatch, Reporter
 
 Batches = TypeVar("Batches", bound=MicroBatch)
@@ -61,6 +63,14 @@ def prepare_examples_of(
         say(f"no validation data given: {len(held)} texts are held out")
     labels = label_names(read(train)) if labelled else ()
     trained = tokenizer(text.text for text in read(train))
+
+    say_leaks(
+        cache,
+        [[[str(one), digest(one.file)] for one in train], sorted(held.hashes)],
+        [text.text for text in read(checked or train) if checked or text.text in held],
+        lambda: (text.text for text in read(train) if text.text not in held),
+        say,
+    )
 
     def store(
         corpora: Sequence[TextCorpus], part: str, kept: Callable[[Example], bool]
@@ -125,6 +135,13 @@ def _with_known_labels(
 def corpus_of(config: TextCorpusConfig | LabelledCorpusConfig) -> TextCorpus:
     """A recipe's corpus as the data package's class."""
     known = None if config.format == "auto" else config.format
-    if isinstance(config, TextCorpusConfig):
-        return TextCorpus(config.file, config.column, None, known, config.take)
-    return TextCorpus(config.file, config.text_column, config.label_column, known, config.take)
+    of_text = isinstance(config, TextCorpusConfig)
+    return TextCorpus(
+        config.file,
+        config.column if of_text else config.text_column,
+        None if of_text else config.label_column,
+        known,
+        config.take,
+        config.encoding,
+        config.delimiter,
+    )

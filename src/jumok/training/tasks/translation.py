@@ -19,13 +19,14 @@ from jumok.config import TranslationConfig
 from jumok.data.pairs.batches import padding, validation_batches
 from jumok.data.pairs.cleaning.rules import usual_ratio
 from jumok.evaluation.spelling import score_spelling
-from jumok.evaluation.text import score_text
+from jumok.evaluation.text import read_as, score_text
 from jumok.models.catalog import DataSizes, build
 from jumok.models.memory import SequenceToSequence
 from jumok.plugins import digests_of
 from jumok.shapes import Tensor
 from jumok.systems.loading import longest_of
 from jumok.systems.translation.result import Translation
+from jumok.systems.translation.segments import MODEL_ALONE
 from jumok.systems.translation.sentences import common_sentences
 from jumok.systems.translation.translator import Translator
 from jumok.training import baselines
@@ -120,7 +121,7 @@ class TranslationTask:
         if not translator.search_natively([self._config.model], dtype):
             model.eval().to(dtype)
         return translator, translator.translate(
-            self._prepared.sources, beam=beam, alignments=False, split="length", keep=False
+            self._prepared.sources, beam=beam, alignments=False, **MODEL_ALONE
         )
 
     @cached_property
@@ -147,7 +148,7 @@ class TranslationTask:
                 resamples=0,
             )
         on = f"{len(translations)} validation sentences, beam {beam}"
-        return tuple(replace(score, on=on) for score in scores)
+        return tuple(replace(score, on=on) for score in read_as(scores, **MODEL_ALONE))
 
     def write(
         self, folder: Path, weights: Mapping[str, Tensor], scores: Scores, facts: RunStats

@@ -94,6 +94,7 @@ def align(
     check_output(output, files.source, files.target, files.data, gold)
     named = named_columns(files.data, files.columns, files.from_, files.to) or "0,1"
     corpus, links = linked_pairs_of(files.source, files.target, files.data, named, gold)
+    corpus = replace(corpus, encoding=files.encoding, delimiter=files.delimiter)
     judged = gold is not None or links is not None
     form = form_of(output, as_json and not judged, LINKS if judged else COLUMNS)
     if judged and len(model_folders(model)) > 1:

@@ -197,8 +197,9 @@ def _print_row(explained: "ExplainedRow", *, cells: bool) -> None:
     site, looks = explained.site, list(explained.looks)
     if cells:
         looks = sorted(looks, key=lambda look: -look.weight)[:MOST_CELLS]
-    product = "q·k" if site.energy is None else "v·tanh(q+k)"
-    score = "score" if site.scale == 1 else f"x {site.scale:.4f}"
+    recorded = site.scale is None
+    product = "v·tanh(q+k)" if site.energy is not None else "" if recorded else "q·k"
+    score = f"x {site.scale:.4f}" if site.scale not in (1, None) else "score"
     table = Table(box=None)
     for heading in ("attends to", product, score, "softmax", "", "|weight x v|"):
         text = heading in ("attends to", "")
@@ -207,7 +208,7 @@ def _print_row(explained: "ExplainedRow", *, cells: bool) -> None:
         hidden = look.score == float("-inf")
         table.add_row(
             look.key,
-            f"{look.product:.4f}",
+            "" if look.product is None else f"{look.product:.4f}",
             "masked" if hidden else f"{look.score:.4f}",
             f"{look.weight:.4f}",
             "█" * round(BAR * look.weight) or "▏",
@@ -226,6 +227,8 @@ def _print_row(explained: "ExplainedRow", *, cells: bool) -> None:
         screen.print(f"\nthe head's sink: {explained.sink:.4f}")
     if explained.factor != 1:
         screen.print(f"\nThis map is a factor of {explained.factor:.4f} in the output of its pair.")
+    if recorded:
+        screen.print(f"\nThe scores are recorded: {site.kind!r} is not recomputed from q and k.")
     screen.print(
         f"\nsum of the weights {total:.4f}; recomputed - recorded: {explained.recorded:.1e}"
     )

