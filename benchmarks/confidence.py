@@ -27,6 +27,7 @@ import numpy as np
 import torch
 
 from jumok.data.pairs.batches import collate
+from jumok.data.pairs.noise import swapped
 from jumok.evaluation.calibration import (
     area_under_curve,
     calibration_error,
@@ -35,7 +36,6 @@ from jumok.evaluation.calibration import (
 )
 from jumok.systems.translation.result import Translation
 from jumok.systems.translation.translator import Translator
-from jumok.training.confidence import with_typos
 from jumok.training.objectives import decoder_states, real_states
 
 MARKUPS = ("[b]{}[/b]", "'''{}'''", ":ref:`{}`", "~~{}~~", "\\textbf{{{}}}", "<<{}>>")
@@ -102,7 +102,7 @@ def parts_of(arguments: argparse.Namespace) -> list[Part]:
     sources, references = (_lines(file, count) for file in arguments.clean)
     other = [_lines(file, count // 2) for file in arguments.other]
     foreign = [line for file in arguments.foreign for line in _lines(file, count // 4)]
-    typos = [with_typos(text, 1, random) for text in sources]
+    typos = [swapped(text, random) for text in sources]
     return [
         Part("clean", sources, references),
         Part("one typo", typos, references),

@@ -65,7 +65,6 @@ def test_odd_texts_are_like_no_training_data():
     sources, references = ["the cat sat", "I am a student."], ["고양이가 앉았다", "나는 학생이다."]
     odd = list(odd_texts(sources, references))
     assert odd == list(odd_texts(sources, references))
-    typos = [one for one in odd if sorted(one.source) in map(sorted, sources)]
-    assert [one.reference for one in typos[:1]] == references[:1]
+    assert {one.reference for one in odd} == {None, *references}
     assert any(one.source in references and one.reference is None for one in odd)
     assert not any(one.source in sources for one in odd)

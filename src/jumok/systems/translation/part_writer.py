@@ -12,7 +12,7 @@ from jumok.decoding.rank import Ranker
 from jumok.documents.segment import has_word
 from jumok.systems.translation.glossary import Glossary
 from jumok.systems.translation.inserting import corrected, without_code, words_beside
-from jumok.systems.translation.judging import SEARCHED_AGAIN, Judge
+from jumok.systems.translation.judging import Judge
 from jumok.systems.translation.keeping import (
     DIGITS,
     Keep,
@@ -32,6 +32,7 @@ from jumok.systems.translation.result import (
 from jumok.systems.translation.searching import ReadSources, Searcher
 from jumok.systems.translation.segments import Segment
 from jumok.systems.translation.spelling import spelling
+from jumok.systems.translation.stricter import search_stricter
 from jumok.systems.translation.terms import TermPlacer
 
 MOST_FORCED = 48  # a segment that must keep more, such as a row of numbers, is not searched again
@@ -81,7 +82,7 @@ class PartWriter:
             [self._draft(each) for each in of_part] for of_part in read.search(options, prefixes)
         ]
         if self.keep:
-            self._search_stricter(parts, drafts, read, options, prefixes)
+            search_stricter(self.judge, self._draft, parts, drafts, read, options, prefixes)
         kept = [self.keep.find(part.text) if self.keep else [] for part in parts]
         if any(kept):
             self._keep(parts, kept, drafts, searcher, read, options, prefixes)
@@ -130,26 +131,6 @@ class PartWriter:
 
     def _draft(self, hypothesis: Hypothesis, forced: tuple[str, ...] = ()) -> Draft:
         return Draft(hypothesis, written_text(self.tokenizer, hypothesis.tokens), forced)
-
-    def _search_stricter(
-        self,
-        parts: Sequence[Segment],
-        drafts: list[list[Draft]],
-        read: ReadSources,
-        options: DecodingOptions,
-        prefixes: Prefixes | None,
-    ) -> None:
-        """Searches again for the segments whose translation cannot be right."""
-        for row, (part, (best, *_)) in enumerate(zip(parts, drafts, strict=True)):
-            stricter = self.judge.stricter(options, part.text, best.text, len(part.ids))
-            if stricter is None:
-                continue
-            prefix = None if prefixes is None else [prefixes[row]]
-            (hypotheses,) = read.select([row]).search(stricter, prefix)
-            others = [self._draft(each) for each in hypotheses]
-            faults = [self.judge.faults(part.text, one.text) for one in (best, others[0])]
-            if len(faults[1]) < len(faults[0]):
-                drafts[row] = [replace(each, notes=(SEARCHED_AGAIN,)) for each in others]
 
     def _search_again(
         self,
