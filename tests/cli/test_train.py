@@ -112,7 +112,7 @@ def test_smallworld_writes_scenes_in_all_their_splits(tmp_path):
 
 
 def test_leaks_are_counted_and_held_out_pairs_serve_quantize(tmp_path, files):
-    """The run keeps what it held out: for quantize, and so that evaluate does not call it leaked."""
+    """The run keeps what it held out, for quantize and evaluate."""
     source = files[1]
     with source.open("a", encoding="utf-8") as stream:
         stream.write("sentence number 7!\n")  # beside "sentence number 7"
