@@ -25,7 +25,7 @@ MOST = 2.2
 
 BUILT: dict[str, list[re.Pattern[str]]] = {
     "documents/markup.py": [re.compile(r"</script\s*>", re.IGNORECASE)],
-    "documents/segment.py": [re.compile(re.escape("{name} %d"))],
+    "documents/placing.py": [re.compile(re.escape("{name} %d"))],
     "plot/paper.py": [],  # reads a script of the package
     "systems/translation/glossary.py": [re.compile(f"[{ATTACHING_SCRIPTS}]")],
     "systems/translation/keeping.py": [

@@ -45,7 +45,7 @@ _INLINE = re.compile(
       | \{\{[<%][^{}]*+\}\}                        # a shortcode
       | \{%(?:[^%{]|%(?!\})|\{(?!%))*+%\}          # a tag of a template
       | \{[ ]?[:\#.][^{}]*+\}                      # attributes
-      | \{/\*(?:[^*]|\*(?!/))*+\*/\}              # a comment of MDX
+      | \{/\*(?:[^*{]|\*(?!/)|\{(?!/\*))*+\*/\}  # a comment of MDX
       | (?<![\w:]):[a-z0-9_+-]++:(?![\w:])         # an emoji by its name
       | (?<!=)==(?!=) | (?<!\+)\+\+(?!\+)          # ends of highlighted and inserted text
     )
