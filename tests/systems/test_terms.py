@@ -89,7 +89,10 @@ def test_code_that_a_model_does_not_copy_leaves_the_rest(translator, source, exp
 
 def test_a_term_without_a_sure_word_is_named_and_nothing_changes(tiny_bundle: Path) -> None:
     translator = Translator.load(tiny_bundle)  # nobody trained it: no word depends on the source
-    lines, short = ["the cat sat", "{n, plural, other {the cat sat}}"], DecodingOptions(beam=2)
+    lines, short = (
+        ["the cat sat", "{n, plural, other {the cat sat}}"],
+        DecodingOptions(maximum_length=6),
+    )
     found = translator.translate(lines, short, glossary={"cat": "고양이"})
     plain = translator.translate(lines, short)
     assert [each.text for each in found] == [each.text for each in plain]

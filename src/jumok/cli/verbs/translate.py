@@ -3,7 +3,7 @@
 import gc
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib.metadata import version
@@ -152,10 +152,11 @@ def translate(
     """
     given, output = files or [], columns.output
     several = len(given) > 1 or any(map(os.path.isdir, given))
-    outputs: Mapping[Path | None, Path | None]
-    outputs = {**outputs_in(output, given)} if several else {next(iter(given), None): output}
+    outputs = (
+        [*outputs_in(output, given).items()] if several else [(next(iter(given), None), output)]
+    )
     with _without_collector():
-        for file, to in outputs.items():
+        for file, to in outputs:
             check_output(to, file, content.glossary)
         translator = machine.load(model, "translate")
     if columns.alignments:
@@ -166,7 +167,7 @@ def translate(
     )  # fmt: skip
     lines_alone = columns.of_lines or decoding.nbest > 1
     kinds = {file: document_asked(file, format, lines_alone, encoding) for file in outputs}
-    for file, to in outputs.items():
+    for file, to in outputs:
         if kind := kinds[file]:
             translate_to(answers.document(), file, to, kind, encoding)
         else:

@@ -17,8 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from jumok.alignment.words import Link, Weights, links, merge_words
-from jumok.data.tokenizer import UNKNOWN, Tokenizer, plain_words
+from jumok.data.tokenizer import UNKNOWN, plain_words
 from jumok.decoding.rank import Ranker
+from jumok.systems.translation.drafts import Drafting
 from jumok.systems.translation.glossary import TermPlace
 from jumok.systems.translation.inserting import word_spans
 from jumok.systems.translation.keeping import Keep
@@ -88,18 +89,11 @@ class _Found:
 class TermPlacer:
     """Puts terms into drafts.
 
-    Attributes:
-        longest: the maximum number of tokens that can be scored; None: no limit.
-        language: of the target.
-        spaceless: it writes no spaces between words: its tokens are what is replaced.
+    Where the language writes no spaces between words, tokens are what is replaced.
     """
 
-    tokenizer: Tokenizer
+    drafting: Drafting
     searcher: Searcher
-    aligns: bool
-    longest: int | None
-    language: str
-    spaceless: bool
     keep: Keep | None
 
     def place(
@@ -128,14 +122,15 @@ class TermPlacer:
         return changed
 
     def _reading(self, row: int, part: Segment, draft: Draft) -> _Reading | None:
-        tokens = self.tokenizer.encode(draft.text)
-        if not tokens or (self.longest is not None and len(tokens) > self.longest):
+        tokenizer, longest = self.drafting.tokenizer, self.drafting.longest
+        tokens = tokenizer.encode(draft.text)
+        if not tokens or (longest is not None and len(tokens) > longest):
             return None
-        if self.spaceless:
-            ends = [len(self.tokenizer.decode(tokens[: end + 1])) for end in range(len(tokens))]
+        if self.drafting.spaceless:
+            ends = [len(tokenizer.decode(tokens[: end + 1])) for end in range(len(tokens))]
             units = list(zip([0, *ends], ends, strict=False))
             return _Reading(row, part, draft, tokens, units, range(len(tokens)))
-        words = self.tokenizer.words(tokens)
+        words = self.drafting.tokenizer.words(tokens)
         units = word_spans(draft.text)
         return _Reading(row, part, draft, tokens, units, words) if words[-1] < len(units) else None
 
@@ -167,16 +162,16 @@ class TermPlacer:
                 attended = UNATTENDED if weights is None else weights[:, words].sum(axis=1)
                 evidence.append((of_words[0] + of_words[1]) * attended)
             located.append(self._chosen(reading, its, evidence))
-            if weights is not None and not self.spaceless:
+            if weights is not None and not self.drafting.spaceless:
                 reading.draft.alignment = tuple(links(weights))
         return located
 
     def _attention(self, readings: Sequence[_Reading]) -> list[Weights | None]:
         """Between the words of each source and those that may be replaced; None: there is none."""
-        if not self.aligns:
+        if not self.drafting.aligns:
             return [None] * len(readings)
         read = self.searcher.read([each.part.ids for each in readings])
-        words = self.tokenizer.words
+        words = self.drafting.tokenizer.words
         return [
             merge_words(weights[:, :-1], words(each.part.ids), list(each.unit_of))
             for each, weights in zip(
@@ -186,7 +181,7 @@ class TermPlacer:
 
     def _without(self, part: Segment, words: Collection[int]) -> list[int]:
         """The tokens of a source, UNKNOWN in the place of these words."""
-        ids = zip(part.ids, self.tokenizer.words(part.ids), strict=True)
+        ids = zip(part.ids, self.drafting.tokenizer.words(part.ids), strict=True)
         return [UNKNOWN if word in words else token for token, word in ids]
 
     def _scored(self, pairs: Sequence[tuple[Sequence[int], Sequence[int]]]) -> list[Evidence]:
@@ -234,7 +229,7 @@ class TermPlacer:
         pairs, tried = [], []
         best: dict[int, tuple[float, str]] = {}
         for number, each in enumerate(every):
-            ends = suffixes(each.core, self.language)
+            ends = suffixes(each.core, self.drafting.language)
             best[number] = -np.inf, ends[0]
             for suffix in ends if len(ends) > 1 else ():
                 noun = each.core.removesuffix(suffix)
@@ -242,13 +237,13 @@ class TermPlacer:
                     text = each.reading.draft.text[: each.start] + form
                     words = _words_of(each.reading.part.text, each.place)
                     source = self._without(each.reading.part, words)
-                    pairs.append((source, self.tokenizer.encode(text)))
+                    pairs.append((source, self.drafting.tokenizer.encode(text)))
                     tried.append((number, suffix))
         for (number, suffix), (_, tokens), values in zip(
             tried, pairs, self._scored(pairs), strict=True
         ):
             # What is one token is a word that was often in the training data.
-            words = self.tokenizer.words(tokens)[-2:]
+            words = self.drafting.tokenizer.words(tokens)[-2:]
             alone = len(set(words)) == len(words)
             value = 0.0 if alone else float(values[-1])
             best[number] = max(best[number], (value, suffix))

@@ -37,6 +37,7 @@ from jumok.systems.loading import load_tokenizer, longest_of, longest_part, read
 from jumok.systems.native.models import choose_engine, engine_serves
 from jumok.systems.translation.cutting import CutLines, found_of
 from jumok.systems.translation.documents import FileTranslator
+from jumok.systems.translation.drafts import Drafting
 from jumok.systems.translation.edges import core
 from jumok.systems.translation.glossary import Glossary, as_glossary
 from jumok.systems.translation.icu import Messages
@@ -210,11 +211,6 @@ class Translator(TranslationModels, FileTranslator):
         begun = cut.messages.prefixes(prefixes)
         forced = forced_beginnings(cut.parts, count, begun, self.tokenizer)
         options, terms = self.settled(options, beam, nbest), as_glossary(glossary)
-        if terms is not None and options.sample:
-            raise ConfigError(
-                "a glossary needs search: sampling cannot follow it.",
-                do="leave out --sample (sample=False), or the glossary",
-            )
         written = self.write(
             cut, options, forced, batch_size, alignments=alignments or cut.tagged, terms=terms
         )
@@ -246,11 +242,11 @@ class Translator(TranslationModels, FileTranslator):
             options: as `settled` returns them.
             forced: the tokens that each segment's translation begins with; None: nothing is forced.
         """
-        writer = PartWriter(
-            self.tokenizer, options.ranker, self.aligns, alignments,
-            self.longest_target, language_code(self.target_language), self.spaceless, cut.keep,
-            terms, self.judge,
+        drafting = Drafting(
+            self.tokenizer, options.ranker, self.aligns, self.longest_target,
+            language_code(self.target_language), self.spaceless, self.judge,
         )  # fmt: skip
+        writer = PartWriter(drafting, alignments, cut.keep, terms)
         parts, lines, numbers = cut.parts, cut.lines, cut.numbers
         searcher, recorded = self.searcher_for(options), has_listeners(self, FOUND)
         left = set[int]()

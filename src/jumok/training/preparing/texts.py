@@ -1,7 +1,7 @@
 """From a recipe's section of texts to token ids on disk."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import TypeVar
@@ -135,13 +135,13 @@ def _with_known_labels(
 def corpus_of(config: TextCorpusConfig | LabelledCorpusConfig) -> TextCorpus:
     """A recipe's corpus as the data package's class."""
     known = None if config.format == "auto" else config.format
-    of_text = isinstance(config, TextCorpusConfig)
-    return TextCorpus(
+    corpus = TextCorpus(
         config.file,
-        config.column if of_text else config.text_column,
-        None if of_text else config.label_column,
-        known,
-        config.take,
-        config.encoding,
-        config.delimiter,
+        format=known,
+        take=config.take,
+        encoding=config.encoding,
+        delimiter=config.delimiter,
     )
+    if isinstance(config, TextCorpusConfig):
+        return replace(corpus, column=config.column)
+    return replace(corpus, column=config.text_column, label_column=config.label_column)
