@@ -158,10 +158,14 @@ def _broken(
     letters = list(written)
     # Never inside of a tag.
     spaces = [match.start() for match in SPACE.finditer(written) if match[0] == " "]
+    left, after = list[int](), 0  # the spaces that are left before the next line, and those behind
     for number in range(1, min(lines, len(spaces) + 1)):
         ideal = len(written) * number // lines
-        after = bisect_left(spaces, ideal)
-        near = range(max(after - 1, 0), min(after + 1, len(spaces)))
-        space = spaces.pop(min(near, key=lambda index: abs(spaces[index] - ideal)))
-        letters[space] = newline
+        begun, after = after, max(after, bisect_left(spaces, ideal))
+        left += spaces[begun:after]
+        if after < len(spaces) and (not left or abs(spaces[after] - ideal) < abs(left[-1] - ideal)):
+            letters[spaces[after]] = newline
+            after += 1
+        else:
+            letters[left.pop()] = newline
     return "".join(letters)

@@ -281,16 +281,13 @@ def _rebuilt(
     contents = [paragraph(xml_chunks(text, part.inside)) for part in parts]
     if not any(contents):
         return
-    at = side.begin.end
+    at = copied = side.begin.end
     for part, content in zip(parts, contents, strict=True):
-        start, stop = (part.inside[0].start, part.inside[-1].end) if part.inside else (at, at)
-        begin, at = begin + text[at:start], stop
-        if content is None:
-            begin += text[start:stop]
-            continue
-        yield _written(content, begin, "", first, last)
-        begin, first = "", last
-    close = begin + text[at : side.end.start if side.end else at] + end
+        start, at = (part.inside[0].start, part.inside[-1].end) if part.inside else (at, at)
+        if content is not None:
+            yield _written(content, begin + text[copied:start], "", first, last)
+            begin, first, copied = "", last, at
+    close = begin + text[copied : side.end.start if side.end else at] + end
     yield Slot(last, last, DocumentSegment(""), partial(_constant, close), keep=False)
 
 
