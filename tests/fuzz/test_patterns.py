@@ -15,6 +15,7 @@ import pytest
 import jumok
 from jumok.systems.translation.glossary import ATTACHING_SCRIPTS
 from jumok.systems.translation.keeping import Keep, _same_number
+from jumok.systems.translation.numerals import _pattern
 from tests.fuzz.steps import Matcher, worst
 
 ROOT = Path(jumok.__path__[0])
@@ -33,6 +34,7 @@ BUILT: dict[str, list[re.Pattern[str]]] = {
         *map(_same_number, ("12", "1,000.5", "10:30", "2024-05-01", "1000000", "1.2.3", "007")),
         re.compile(r"[^\d\.]"),
     ],
+    "systems/translation/numerals.py": [_pattern("0"), _pattern("3")],
 }
 """Examples of the patterns that functions build from what they are given."""
 

@@ -152,9 +152,9 @@ def translate(
     """
     given, output = files or [], columns.output
     several = len(given) > 1 or any(map(os.path.isdir, given))
-    outputs = (
-        [*outputs_in(output, given).items()] if several else [(next(iter(given), None), output)]
-    )
+    outputs: list[tuple[Path | None, Path | None]] = [(next(iter(given), None), output)]
+    if several:
+        outputs = [*outputs_in(output, given).items()]
     with _without_collector():
         for file, to in outputs:
             check_output(to, file, content.glossary)
@@ -166,7 +166,7 @@ def translate(
         content.kept, content.glossary,
     )  # fmt: skip
     lines_alone = columns.of_lines or decoding.nbest > 1
-    kinds = {file: document_asked(file, format, lines_alone, encoding) for file in outputs}
+    kinds = {file: document_asked(file, format, lines_alone, encoding) for file, _ in outputs}
     for file, to in outputs:
         if kind := kinds[file]:
             translate_to(answers.document(), file, to, kind, encoding)

@@ -11,12 +11,13 @@ Where no word is surely the term's, the translation stays, and says so.
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import numpy.typing as npt
 
 from jumok.alignment.words import Link, Weights, links, merge_words
+from jumok.data.texts.tokenizer import NOT_UTF8
 from jumok.data.tokenizer import UNKNOWN, plain_words
 from jumok.decoding.rank import Ranker
 from jumok.systems.translation.drafts import Drafting
@@ -122,17 +123,24 @@ class TermPlacer:
         return changed
 
     def _reading(self, row: int, part: Segment, draft: Draft) -> _Reading | None:
-        tokenizer, longest = self.drafting.tokenizer, self.drafting.longest
-        tokens = tokenizer.encode(draft.text)
-        if not tokens or (longest is not None and len(tokens) > longest):
+        """None: nothing can be said of its words."""
+        tokens = self.drafting.tokenizer.encode(draft.text)
+        source_words = self.drafting.tokenizer.words(part.ids)
+        if not tokens or source_words[-1] + 1 != len(word_spans(part.text)) or self._long(tokens):
             return None
         if self.drafting.spaceless:
-            ends = [len(tokenizer.decode(tokens[: end + 1])) for end in range(len(tokens))]
-            units = list(zip([0, *ends], ends, strict=False))
+            ends = [0]
+            for end in range(1, len(tokens) + 1):
+                begun = self.drafting.tokenizer.decode(tokens[:end])
+                ends.append(ends[-1] if begun.endswith(NOT_UTF8) else len(begun))
+            units = list(pairwise(ends))
             return _Reading(row, part, draft, tokens, units, range(len(tokens)))
-        words = self.drafting.tokenizer.words(tokens)
-        units = word_spans(draft.text)
-        return _Reading(row, part, draft, tokens, units, words) if words[-1] < len(units) else None
+        words, units = self.drafting.tokenizer.words(tokens), word_spans(draft.text)
+        known = words[-1] + 1 == len(units)
+        return _Reading(row, part, draft, tokens, units, words) if known else None
+
+    def _long(self, tokens: Sequence[int]) -> bool:
+        return self.drafting.longest is not None and len(tokens) > self.drafting.longest
 
     def _locate(
         self, readings: Sequence[_Reading], places: Sequence[Sequence[TermPlace]]
@@ -234,11 +242,13 @@ class TermPlacer:
             for suffix in ends if len(ends) > 1 else ():
                 noun = each.core.removesuffix(suffix)
                 for form in {noun + fitted(noun, probe) for probe in PROBES} - {each.core}:
-                    text = each.reading.draft.text[: each.start] + form
+                    tokens = self.drafting.tokenizer.encode(
+                        each.reading.draft.text[: each.start] + form
+                    )
                     words = _words_of(each.reading.part.text, each.place)
-                    source = self._without(each.reading.part, words)
-                    pairs.append((source, self.drafting.tokenizer.encode(text)))
-                    tried.append((number, suffix))
+                    if not self._long(tokens):
+                        pairs.append((self._without(each.reading.part, words), tokens))
+                        tried.append((number, suffix))
         for (number, suffix), (_, tokens), values in zip(
             tried, pairs, self._scored(pairs), strict=True
         ):
