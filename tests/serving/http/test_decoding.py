@@ -1,11 +1,14 @@
 """The options of decoding over HTTP are those of the library, with its limits."""
 
+import json
 from dataclasses import replace
 
 import pytest
+from click import Context
+from typer.main import get_command
 
-from jumok.decoding.options import FOR_TRANSLATION, NOT_FOR_CONTINUATION, DecodingOptions
-from jumok.options import options_of
+from jumok.cli.main import app
+from jumok.decoding.options import FOR_TRANSLATION, DecodingOptions
 from jumok.systems.language_model import LanguageModel
 from jumok.systems.translation.translator import Translator
 
@@ -84,14 +87,58 @@ def test_options_out_of_range_are_refused(client, options, text):
         assert text in answer.json()["error"]
 
 
-def test_every_option_is_a_field_of_every_route_that_decodes(client):
-    schemas = client.get("/openapi.json").json()["components"]["schemas"]
-    options = options_of(DecodingOptions)
-    for name, without in (
-        ("TranslateRequest", {"nbest"}),  # which is called alternatives
-        ("CaptionRequest", {"nbest", "coverage_penalty"}),
-        ("CompletionRequest", {"sample", *NOT_FOR_CONTINUATION}),
+ABOUT_TEXTS = {"Search", "Length and repetition", "Sampling", "Sentences and terms", None}
+ELSEWHERE: dict[str, dict[str, str]] = {
+    "translate": {
+        "model": "model", "file": "text",  # what is translated, and with what
+        "nbest": "alternatives",  # as LibreTranslate calls them
+        "format": "", "encoding": "",  # of a file: /translate_file goes by its name
+    },
+    "caption": {"model": "model", "images": "image", "nbest": "alternatives"},
+    "generate": {
+        "model": "model", "prompt": "prompt",
+        "samples": "n",  # as OpenAI calls them
+        "greedy": "temperature",  # 0, as with OpenAI
+    },
+}  # fmt: skip
+"""Arguments and options of commands, and what they are called in a request; "": nothing."""
+
+
+@pytest.mark.parametrize(
+    ("verb", "request_model"),
+    [
+        ("translate", "TranslateRequest"),
+        ("caption", "CaptionRequest"),
+        ("generate", "CompletionRequest"),
+    ],
+)
+def test_every_option_of_a_command_about_its_texts_is_a_field(client, verb, request_model):
+    group = get_command(app)
+    options = {
+        option.name
+        for option in group.get_command(Context(group), verb).params
+        if getattr(option, "rich_help_panel", None) in ABOUT_TEXTS
+    }
+    assert ELSEWHERE[verb].keys() <= options
+    called = {ELSEWHERE[verb].get(name, name) for name in options} - {""}
+    schema = client.get("/openapi.json").json()["components"]["schemas"][request_model]
+    assert called <= schema["properties"].keys()
+    assert "Never repeat an n-gram" in schema["properties"]["no_repeat_ngram"]["description"]
+
+
+def test_texts_are_cut_and_kept_as_the_request_says(client, translator):
+    text = "the cat {name} sat. the dog sat."
+    for options, arguments in (
+        ({"split": "none"}, {"split": "none"}),
+        ({"split": "sentences"}, {"split": "sentences"}),
+        ({"no_keep": True}, {"keep": False}),
     ):
-        fields = schemas[name]["properties"]
-        assert options.keys() - without <= fields.keys()
-        assert "Never repeat an n-gram" in fields["no_repeat_ngram"]["description"]
+        (expected,) = translator.translate([text], **arguments)
+        answer = client.post("/v1/translate", json={"text": text, **options}).json()["answers"][0]
+        assert answer["text"] == expected.text
+        form = {name: json.dumps(value).strip('"') for name, value in options.items()}
+        answer = client.post("/translate", data={"q": text, **PAIR, **form}).json()
+        assert answer["translatedText"] == expected.text
+    for wrong in ({"split": "never"}, {"no_keep": True, "keep": ["cat"]}):
+        assert client.post("/v1/translate", json={"text": text, **wrong}).status_code == 400
+        assert client.post("/translate", json={"q": text, **PAIR, **wrong}).status_code == 400

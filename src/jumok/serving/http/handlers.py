@@ -20,6 +20,7 @@ from jumok.systems.embedding import Embedder
 from jumok.systems.text_writer import UntilStop
 from jumok.systems.translation.glossary import Glossary
 from jumok.systems.translation.result import Translation
+from jumok.systems.translation.segments import Split
 from jumok.systems.translation.translator import Translator
 
 if TYPE_CHECKING:
@@ -48,19 +49,21 @@ def in_batches(
 
 @dataclass(frozen=True)
 class Required:
-    """What translations must contain.
+    """What translations must contain, and how texts are cut.
 
     Attributes:
-        keep: regular expressions of strings that are kept besides the usual ones.
+        keep: regular expressions of strings that are kept besides the usual ones; None: nothing is.
     """
 
     glossary: Glossary | None = None
-    keep: tuple[str, ...] = ()
+    keep: tuple[str, ...] | None = ()
+    split: Split = "auto"
 
     @property
     def arguments(self) -> dict[str, Any]:
         """Of `Translator.translate`."""
-        return {"glossary": self.glossary, "keep": list(self.keep) or True}
+        keep = False if self.keep is None else list(self.keep) or True
+        return {"glossary": self.glossary, "keep": keep, "split": self.split}
 
 
 FREE = Required()

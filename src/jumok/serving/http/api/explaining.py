@@ -77,7 +77,9 @@ class ExplainHandler:
 
     def _explained(self, text: str, translation: Translation) -> Explained:
         system = self.translating.system
-        alone = len(system.cut([text]).parts) == 1 and bool(translation.tokens)
+        required = self.translating.required
+        parts = system.cut([text], required.split, required.arguments["keep"]).parts
+        alone = len(parts) == 1 and bool(translation.tokens)
         if self.setting is not None and text.strip() and not alone:
             raise DataError(
                 "attention is returned for a text of one sentence.",

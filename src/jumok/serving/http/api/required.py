@@ -1,4 +1,4 @@
-"""What a request says that its translations must contain."""
+"""What a request says that its translations must contain, and how its texts are cut."""
 
 import json
 import re
@@ -11,6 +11,7 @@ from jumok.serving.http.handlers import Required
 from jumok.serving.http.models import ServedModel
 from jumok.serving.http.refusals import invalid
 from jumok.systems.translation.glossary import Glossary
+from jumok.systems.translation.segments import Split
 
 MOST = 200
 """Terms, and strings to keep, of a request."""
@@ -24,10 +25,14 @@ class RequiredFields(BaseModel):
     Attributes:
         glossary: terms with their translations, besides those of the server.
         keep: strings that are not translated.
+        no_keep: nothing is kept, numbers and placeholders included.
+        split: where texts are cut into segments, as in `Translator.translate`.
     """
 
     glossary: Annotated[dict[Wanted, Wanted], Field(max_length=MOST)] = {}
     keep: Annotated[list[Wanted], Field(max_length=MOST)] = []
+    no_keep: bool = False
+    split: Split = "auto"
 
     @field_validator("glossary", "keep", mode="before")
     @classmethod
@@ -43,11 +48,15 @@ class RequiredFields(BaseModel):
 
         Raises:
             DataError: a term is blank, or has two translations.
+            RequestRefused: strings are to be kept, and nothing is.
         """
+        if self.no_keep and self.keep:
+            raise invalid("keep and no_keep contradict each other.", "no_keep")
         glossary = model.glossary
         if self.glossary:
             glossary = (glossary or Glossary({})).with_terms(self.glossary)
-        return Required(glossary, tuple(map(re.escape, self.keep)))
+        keep = None if self.no_keep else tuple(map(re.escape, self.keep))
+        return Required(glossary, keep, self.split)
 
 
 def required_in(fields: Mapping[str, object], model: ServedModel) -> Required:
