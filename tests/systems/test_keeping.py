@@ -9,9 +9,8 @@ import pytest
 from jumok.data.tokenizer import Tokenizer
 from jumok.decoding import DecodingOptions
 from jumok.errors import ConfigError, DataError
-from jumok.systems.translation.glossary import Glossary
-from jumok.systems.translation.inserting import corrected
-from jumok.systems.translation.keeping import (
+from jumok.systems.translation.kept.inserting import corrected
+from jumok.systems.translation.kept.keeping import (
     Keep,
     as_keep,
     missing_in,
@@ -19,10 +18,11 @@ from jumok.systems.translation.keeping import (
     separated,
     surplus_in,
 )
-from jumok.systems.translation.markup import TAG, Bare, undress
+from jumok.systems.translation.kept.markup import TAG, Bare, undress
 from jumok.systems.translation.result import Translation
 from jumok.systems.translation.segments import cuts_sentences
 from jumok.systems.translation.spelling import spelling
+from jumok.systems.translation.terms.glossary import Glossary
 from jumok.systems.translation.translator import Translator
 
 SHORT = DecodingOptions(beam=2, maximum_length=30)

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from jumok.decoding import DecodingOptions
-from jumok.systems.translation.glossary import Glossary
-from jumok.systems.translation.particles import fitted, suffixes
+from jumok.systems.translation.terms.glossary import Glossary
+from jumok.systems.translation.terms.particles import fitted, suffixes
 from jumok.systems.translation.translator import Translator
 from tests.systems.worded import worded_translator
 

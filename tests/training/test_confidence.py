@@ -9,8 +9,8 @@ from jumok.engine.native import NativeModel
 from jumok.engine.structures import library
 from jumok.evaluation.calibration import FEWEST
 from jumok.systems.translation.translator import Translator
-from jumok.training.confidence import odd_texts
 from jumok.training.run import train
+from jumok.training.tasks.confidence import odd_texts
 
 
 def test_the_card_has_the_calibration_and_the_translator_uses_it(

@@ -1,6 +1,6 @@
 /**
  * What of a text the model reads: its words, without the signs at its edges. The rule is that of
- * systems/translation/edges.py, which gives the page its patterns.
+ * systems/translation/kept/edges.py, which gives the page its patterns.
  */
 
 const LETTER = /\p{L}/u;

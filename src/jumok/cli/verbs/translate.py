@@ -218,7 +218,7 @@ def _say_notes(translator: "Translator") -> None:
     if translator.left:
         typer.echo(f"lines that the engine left to torch: {translator.left:,}", err=True)
     if translator.long_words:
-        from jumok.systems.translation.edges import LONGEST_WORD
+        from jumok.systems.translation.kept.edges import LONGEST_WORD
 
         longer = f"longer than {LONGEST_WORD:,} characters"
         typer.echo(f"words {longer}, which were copied: {translator.long_words:,}", err=True)

@@ -18,9 +18,9 @@ from jumok.engine.language import Passes
 from jumok.engine.packing import Array
 from jumok.systems.embedding import Embedder
 from jumok.systems.text_writer import UntilStop
-from jumok.systems.translation.glossary import Glossary
 from jumok.systems.translation.result import Translation
 from jumok.systems.translation.segments import Split
+from jumok.systems.translation.terms.glossary import Glossary
 from jumok.systems.translation.translator import Translator
 
 if TYPE_CHECKING:

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from jumok.decoding import DecodingOptions
 from jumok.decoding.limits import Prefixes
 from jumok.systems.translation.drafts import Drafting
-from jumok.systems.translation.glossary import Glossary
-from jumok.systems.translation.keeping import Keep, Kept
-from jumok.systems.translation.kept_search import KeptSearch
+from jumok.systems.translation.kept.keeping import Keep, Kept
+from jumok.systems.translation.kept.search import KeptSearch
 from jumok.systems.translation.result import Draft, Translation
 from jumok.systems.translation.searching import ReadSources, Searcher
 from jumok.systems.translation.segments import Segment
 from jumok.systems.translation.stricter import search_stricter
-from jumok.systems.translation.terms import TermPlacer
+from jumok.systems.translation.terms.glossary import Glossary
+from jumok.systems.translation.terms.placing import TermPlacer
 
 
 @dataclass(frozen=True)

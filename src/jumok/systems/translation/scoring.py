@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from jumok.data.tokenizer import Tokenizer, normalize
-from jumok.systems.translation.icu import Messages
-from jumok.systems.translation.keeping import Keep
-from jumok.systems.translation.markup import Bare
+from jumok.systems.translation.kept.icu import Messages
+from jumok.systems.translation.kept.keeping import Keep
+from jumok.systems.translation.kept.markup import Bare
 from jumok.systems.translation.segments import Segment
 from jumok.systems.translation.sentences import sentences
 

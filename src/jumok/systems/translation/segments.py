@@ -10,7 +10,7 @@ from typing import Literal, TypedDict, get_args
 from jumok.alignment.words import Link
 from jumok.data.tokenizer import Tokenizer, normalize, plain_words
 from jumok.errors import ConfigError, DataError, ModelError
-from jumok.systems.translation.edges import LONG_WORD
+from jumok.systems.translation.kept.edges import LONG_WORD
 from jumok.systems.translation.result import Translation, noted
 from jumok.systems.translation.sentences import Span, language_code, sentences, split
 

@@ -16,8 +16,8 @@ from jumok.data.pairs.cleaning.languages import (
 )
 from jumok.serving.http.models import ServedModel
 from jumok.serving.http.refusals import RequestRefused
-from jumok.systems.translation.keeping import Keep
-from jumok.systems.translation.markup import TAG
+from jumok.systems.translation.kept.keeping import Keep
+from jumok.systems.translation.kept.markup import TAG
 
 AUTO = "auto"
 """In the place of a source language that is to be found out."""

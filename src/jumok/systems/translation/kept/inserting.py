@@ -7,7 +7,7 @@ from itertools import accumulate
 
 from jumok.alignment.words import Link
 from jumok.data.tokenizer import plain_words
-from jumok.systems.translation.keeping import Kept, found_in, missing_in
+from jumok.systems.translation.kept.keeping import Kept, found_in, missing_in
 from jumok.systems.translation.sentences import Span
 
 

@@ -17,7 +17,7 @@ from typing import Literal
 
 from jumok.data.tokenizer import normalize
 from jumok.errors import ConfigError
-from jumok.systems.translation.numerals import numeral_spans
+from jumok.systems.translation.kept.numerals import numeral_spans
 from jumok.systems.translation.sentences import Span
 
 USUAL = (

@@ -10,8 +10,8 @@ from jumok.decoding.constraints import Constraints, Phrase
 from jumok.decoding.limits import Prefixes
 from jumok.documents.segment import has_word
 from jumok.systems.translation.drafts import Drafting
-from jumok.systems.translation.inserting import corrected, without_code, words_beside
-from jumok.systems.translation.keeping import (
+from jumok.systems.translation.kept.inserting import corrected, without_code, words_beside
+from jumok.systems.translation.kept.keeping import (
     DIGITS,
     Keep,
     Kept,

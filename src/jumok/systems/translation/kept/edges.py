@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Callable
 
 from jumok.documents.segment import has_word
-from jumok.systems.translation.keeping import USUAL, Keep
+from jumok.systems.translation.kept.keeping import USUAL, Keep
 from jumok.systems.translation.sentences import Span
 
 Core = Callable[[str], Span | None]

@@ -21,14 +21,14 @@ from jumok.data.texts.tokenizer import NOT_UTF8
 from jumok.data.tokenizer import UNKNOWN, plain_words
 from jumok.decoding.rank import Ranker
 from jumok.systems.translation.drafts import Drafting
-from jumok.systems.translation.glossary import TermPlace
-from jumok.systems.translation.inserting import word_spans
-from jumok.systems.translation.keeping import Keep
-from jumok.systems.translation.particles import PROBES, fitted, suffixes
+from jumok.systems.translation.kept.inserting import word_spans
+from jumok.systems.translation.kept.keeping import Keep
 from jumok.systems.translation.result import Draft
 from jumok.systems.translation.searching import Searcher
 from jumok.systems.translation.segments import Segment
 from jumok.systems.translation.sentences import Span
+from jumok.systems.translation.terms.glossary import TermPlace
+from jumok.systems.translation.terms.particles import PROBES, fitted, suffixes
 
 SURE = 1.5
 """Nats: the least evidence for a word that is replaced."""
