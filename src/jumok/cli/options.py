@@ -178,7 +178,7 @@ class GoldFiles(PairFiles):
 
 
 @dataclass(frozen=True)
-class Reading:
+class ReadingOptions:
     """What of a line a translator reads, and where it is cut."""
 
     split: Split = option(

@@ -1,4 +1,4 @@
-"""Texts for validation or a test that stand in the training data too.
+"""Texts for validation or a test that are in the training data too.
 
 Exactly: the same text, as models read it. Nearly: without case, spaces and signs, the two have four
 fifths or more of their runs of four letters or digits in common (`cleaning.near`, which finds 88 %
@@ -32,7 +32,7 @@ SHORTEST_LINE = 20
 
 @dataclass(frozen=True)
 class Leaks:
-    """How many texts stand in the training data.
+    """How many texts are in the training data.
 
     Attributes:
         of: the texts that were looked for.
@@ -46,12 +46,12 @@ class Leaks:
     example: str = ""
 
     def line(self, what: str) -> str:
-        """In words: "3 of 100 test sentences stand in the training data, 2 more nearly"."""
+        """In words: "3 of 100 test sentences are in the training data, 2 more nearly"."""
         if not (self.exact or self.near):
-            return f"none of {self.of:,} {what} stands in the training data, exactly or nearly"
+            return f"none of {self.of:,} {what} is in the training data, exactly or nearly"
         example = self.example if len(self.example) <= SHOWN else f"{self.example[: SHOWN - 3]}..."
         return (
-            f"{self.exact:,} of {self.of:,} {what} stand in the training data "
+            f"{self.exact:,} of {self.of:,} {what} are in the training data "
             f"({self.exact / self.of:.1%}), {self.near:,} more nearly, e.g. {example!r}"
         )
 

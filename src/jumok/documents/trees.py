@@ -130,10 +130,10 @@ def read_yaml(content: bytes) -> MessagesDocument:
     class ShallowScanner(Scanner):
         """Its time grows with the square of the depth, so there is a deepest."""
 
-        def fetch_flow_collection_start(self, *args: Any, **named: Any) -> None:
+        def fetch_flow_collection_start(self, token: Any, to_push: str) -> None:
             if len(self.flow_context) >= DEEPEST:
                 raise YAMLError(f"lists in lists are more than {DEEPEST} deep")
-            super().fetch_flow_collection_start(*args, **named)
+            super().fetch_flow_collection_start(token, to_push)
 
     yaml = YAML(typ="safe", pure=True)
     yaml.Scanner = ShallowScanner

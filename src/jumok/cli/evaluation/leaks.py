@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def leak_lines(asked: Evaluation, tested: Sequence[str]) -> Iterator[str]:
-    """A line of how many texts stand in the training data; none if those are not known.
+    """A line of how many texts are in the training data; none if those are not known.
 
     Args:
         tested: sources, texts or long lines.

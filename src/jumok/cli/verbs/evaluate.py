@@ -22,7 +22,7 @@ from jumok.cli.options import (
     Machine,
     ModelOrEnsemble,
     Output,
-    Reading,
+    ReadingOptions,
     Without,
     open_models,
 )
@@ -70,7 +70,7 @@ class Evaluation:
     to: str | None = option(None, TO)
     train: Path | None = option(
         None,
-        "The training data, to count which of these texts stand in them: a text, a table, or a "
+        "The training data, to count which of these texts are in them: a text, a table, or a "
         "recipe (default: those of the model's run, if they are still there).",
     )
     by: str | None = option(None, "Also report scores per value of this column of --data.")
@@ -94,7 +94,7 @@ class Evaluation:
     )
     model: str = ""
     decoding: DecodingOptions = field(default_factory=DecodingOptions)
-    reading: Reading = field(default_factory=Reading)
+    reading: ReadingOptions = field(default_factory=ReadingOptions)
     machine: Machine = field(default_factory=Machine)
     opened: "OpenedModel | None" = None
     changes: ExitStack = field(default_factory=ExitStack)
@@ -186,7 +186,7 @@ def evaluate(
     decoding: Annotated[
         DecodingOptions, DecodingOptions(), Without("nbest", SAMPLING, *ONLY_FOR_CONTINUATION)
     ],
-    reading: Annotated[Reading, Reading()],
+    reading: Annotated[ReadingOptions, ReadingOptions()],
     written: Annotated[Output, Output()],
     machine: Annotated[Machine, Machine()],
 ) -> None:

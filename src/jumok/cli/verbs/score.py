@@ -12,7 +12,7 @@ from jumok.cli.options import (
     ModelOrEnsemble,
     Output,
     PairFiles,
-    Reading,
+    ReadingOptions,
     Without,
     model_folders,
 )
@@ -28,7 +28,7 @@ def score(
     model: ModelOrEnsemble,
     *,
     files: Annotated[PairFiles, PairFiles()],
-    reading: Annotated[Reading, Reading(), Without("keep")],
+    reading: Annotated[ReadingOptions, ReadingOptions(), Without("keep")],
     written: Annotated[Output, Output()],
     machine: Annotated[Machine, Machine()],
 ) -> None:

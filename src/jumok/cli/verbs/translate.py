@@ -20,7 +20,7 @@ from jumok.cli.options import (
     Formats,
     ModelOrEnsemble,
     Output,
-    Reading,
+    ReadingOptions,
     Without,
     model_folders,
 )
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Content(Reading):
+class Content(ReadingOptions):
     """How lines are read, and what their translations must contain."""
 
     prefix: str = option("", "Force every translation to start with this text.", panel=CONTENT)

@@ -42,6 +42,7 @@ def other_case(text: str, random: Random) -> str:
 
 
 def title(text: str) -> str:
+    """Every word with a capital."""
     return " ".join(word[:1].upper() + word[1:] for word in text.split(" "))
 
 
@@ -66,14 +67,17 @@ def swapped(text: str, random: Random) -> str:
 
 
 def left_out(text: str, random: Random) -> str:
+    """Without one letter."""
     return _changed(text, random, "")
 
 
 def doubled(text: str, random: Random) -> str:
+    """With one letter twice."""
     return _changed(text, random, None)
 
 
 def replaced(text: str, random: Random) -> str:
+    """With one letter in the place of another."""
     spans = letters(text)
     start, end = random.choice(spans) if spans else (0, 0)
     return _changed(text, random, text[start:end])

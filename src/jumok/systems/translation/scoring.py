@@ -28,7 +28,7 @@ class GivenPairs:
     whole: frozenset[int]
 
     def longest(self) -> tuple[list[list[int]], list[list[int]]]:
-        """Of each line the tokens of its longest segment, and of its longest translation."""
+        """The tokens of each line's longest segment, and of its longest translation."""
         sides: tuple[list[list[int]], list[list[int]]] = [], []
         rows = zip(self.parts, self.targets, strict=True)
         for _, group in groupby(rows, key=lambda row: row[0].line):

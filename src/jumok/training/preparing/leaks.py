@@ -1,4 +1,4 @@
-"""Validation data that stand in the training data."""
+"""Validation data that are in the training data."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
@@ -16,7 +16,7 @@ def say_leaks(
     training: Callable[[], Iterable[str]],
     say: Reporter,
 ) -> None:
-    """Says how many validation texts stand in the training data; a second run looks it up.
+    """Says how many validation texts are in the training data; a second run looks it up.
 
     Args:
         identity: JSON that changes whenever the training data change.

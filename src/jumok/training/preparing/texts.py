@@ -35,6 +35,9 @@ class PreparedTexts:
     labels: tuple[str, ...]
 
 
+Corpora = Sequence[TextCorpus]
+
+
 def prepare_examples_of(
     data: TextsConfig | LabelledTextsConfig,
     tokenizer: Callable[[Iterator[str]], Tokenizer],
@@ -48,13 +51,10 @@ def prepare_examples_of(
     """
     train = [corpus_of(one) for one in data.train]
     checked = [corpus_of(one) for one in data.validation]
-    held = HeldOut()
-    labelled = isinstance(data, LabelledTextsConfig)
+    held, labelled = HeldOut(), isinstance(data, LabelledTextsConfig)
     skip = isinstance(data, LabelledTextsConfig) and data.skip_damaged
 
-    def read(
-        corpora: Sequence[TextCorpus], report: CorpusReport | None = None
-    ) -> Iterator[Example]:
+    def read(corpora: Corpora, report: CorpusReport | None = None) -> Iterator[Example]:
         report = report or CorpusReport("", skip_damaged=skip)
         return (text for corpus in corpora for text in read_examples(corpus, report))
 
@@ -72,9 +72,7 @@ def prepare_examples_of(
         say,
     )
 
-    def store(
-        corpora: Sequence[TextCorpus], part: str, kept: Callable[[Example], bool]
-    ) -> ExampleStore:
+    def store(corpora: Corpora, part: str, kept: Callable[[Example], bool]) -> ExampleStore:
         names = " + ".join(corpus.file.name for corpus in corpora)
         report = CorpusReport(f"{part}: {names}", unit="texts", skip_damaged=skip)
         texts = filter(kept, read(corpora, report))

@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse
 from jumok.alignment.setting import AlignmentSetting
 from jumok.decoding.options import FOR_CAPTIONS, FOR_TRANSLATION, ONLY_FOR_CONTINUATION
 from jumok.serving.http.api.explaining import LAST, ExplainHandler, translation_facts
-from jumok.serving.http.api.languages import AUTO, Reading, reading_of
+from jumok.serving.http.api.languages import AUTO, DetectedLanguage, reading_of
 from jumok.serving.http.api.required import RequiredFields
 from jumok.serving.http.api.submit import (
     EngineAnswers,
@@ -215,8 +215,8 @@ async def translate(context: RequestContext, asked: TranslateRequest) -> JSONRes
 
 def _translator(
     service: Service, asked: TranslateRequest, texts: Sequence[str]
-) -> tuple[ServedModel, list[Reading]]:
-    """The model, and if the source language is to be found out, how each text is read."""
+) -> tuple[ServedModel, list[DetectedLanguage]]:
+    """The model, and if the source language is to be determined, how each text is read."""
     if asked.from_ is None and asked.to is None:
         return service.able(asked.model, [Translator], "translate"), []
     source, target = (

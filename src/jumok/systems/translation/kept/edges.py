@@ -10,7 +10,8 @@ import unicodedata
 from collections.abc import Callable
 
 from jumok.documents.segment import has_word
-from jumok.systems.translation.kept.keeping import USUAL, Keep
+from jumok.systems.translation.kept.code import USUAL
+from jumok.systems.translation.kept.keeping import Keep
 from jumok.systems.translation.sentences import Span
 
 Core = Callable[[str], Span | None]

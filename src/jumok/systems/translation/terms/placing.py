@@ -1,6 +1,6 @@
 """The terms of a glossary in the place of the words that translate them.
 
-A model that was not trained with terms cannot be told of them: a search that must write one writes
+A model that was not trained with terms does not know them: a search that must write one writes
 it beside the word that it would have written. So the plain translation is kept, and the word in it
 that the term's source caused is replaced: the one whose log-probability falls most where the source
 is read without the term, and rises most where nothing but the term is read, weighted by how much it
@@ -34,7 +34,7 @@ SURE = 1.5
 """Nats: the least evidence for a word that is replaced."""
 
 SHARE = 0.7
-"""Of the word with the most evidence: the next ones that reach it belong to the term, too."""
+"""A share of the evidence of the best word: the next ones that reach it belong to the term, too."""
 
 UNATTENDED = 0.5  # in place of the attention of a model that has none
 MOST = 64  # terms of a segment; others are missing, as each takes two passes
