@@ -131,9 +131,9 @@ def test_leaks_are_counted_and_held_out_pairs_serve_quantize(tmp_path, files):
     test = tmp_path / "test.tsv"
     test.write_text(f"sentence number {trained}\tx\nQuite another thing.\ty\n", "utf-8")
     details = json.loads(call("evaluate", model, "--data", test, "--beam", 1, "--json").stdout)
-    assert details["details"][-1].startswith("1 of 2 texts stand in the training data (50.0%)")
+    assert details["details"][-1].startswith("1 of 2 texts are in the training data (50.0%)")
     given = call("evaluate", model, "--data", test, "--beam", 1, "--json", "--train", test)
-    assert "2 of 2 texts stand in the training data" in given.stdout
+    assert "2 of 2 texts are in the training data" in given.stdout
     small = call("quantize", model, "--to", "int8", "--output", "small", "--force", "a test")
     assert small.exit_code == 0, small.output
     assert "validation.tsv: 6 sentences" in small.stdout

@@ -30,10 +30,10 @@ def test_planted_leaks_are_counted(native: bool, monkeypatch: pytest.MonkeyPatch
     found = find_leaks(tested, iter(training))
     assert found == Leaks(545, 20, 15, exact[0])
     assert found.line("test sentences").startswith(
-        "20 of 545 test sentences stand in the training data (3.7%), 15 more nearly, e.g. '"
+        "20 of 545 test sentences are in the training data (3.7%), 15 more nearly, e.g. '"
     )
     assert find_leaks(tested[:500], training).line("texts") == (
-        "none of 500 texts stands in the training data, exactly or nearly"
+        "none of 500 texts is in the training data, exactly or nearly"
     )
 
 

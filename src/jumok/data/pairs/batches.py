@@ -134,7 +134,7 @@ class Variation:
     def batch(
         self, store: PairCorpus, rows: npt.NDArray[np.int64], place: tuple[int, int]
     ) -> Batch:
-        """The rows as a batch, seeded by its place: a resumed stream has the same, in any process."""
+        """The rows, seeded by their place: a resumed stream has the same batch, in any process."""
         random = Random(f"{self.seed} {place}")
         sources, targets = store.texts(rows.tolist())
         if self.noise is not None:

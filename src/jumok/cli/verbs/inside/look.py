@@ -123,9 +123,8 @@ def look(
     sides = _comparison(model, traced, options, shown, second, given, machine)
     examples = _examples(family) if given is None else []
     first = given if given is not None or not examples else examples[0]
-    trace, other = (
-        (kept, None) if kept else _first_traces(family, sides, first, second.against, shown.target)
-    )
+    against, target = second.against, shown.target
+    trace, other = (kept, None) if kept else _first_traces(family, sides, first, against, target)
     if given is not None and kept is None:
         say_odd(family, given)
     if shown.gold is not None:
