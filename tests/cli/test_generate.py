@@ -76,7 +76,6 @@ def test_a_penalty_keeps_from_repeating(bundle):
         return len(set(out.stdout.replace("\N{REPLACEMENT CHARACTER}", "")))
 
     assert letters("--frequency-penalty", 2, "--presence-penalty", 2) > letters()
-    assert letters("--repetition-penalty", 2) > letters()
 
 
 def test_a_text_ends_before_what_stops_it(bundle):

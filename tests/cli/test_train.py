@@ -1,7 +1,5 @@
 """`jumok train` and `jumok smallworld` as a person types them."""
 
-import json
-
 import pytest
 
 from jumok.errors import ConfigError, DataError
@@ -130,8 +128,8 @@ def test_leaks_are_counted_and_held_out_pairs_serve_quantize(tmp_path, files):
     trained = next(n for n in range(60) if f"sentence number {n}" not in sources)
     test = tmp_path / "test.tsv"
     test.write_text(f"sentence number {trained}\tx\nQuite another thing.\ty\n", "utf-8")
-    details = json.loads(call("evaluate", model, "--data", test, "--beam", 1, "--json").stdout)
-    assert details["details"][-1].startswith("1 of 2 texts are in the training data (50.0%)")
+    told = call("evaluate", model, "--data", test, "--beam", 1, "--json").stdout
+    assert "1 of 2 texts are in the training data (50.0%)" in told
     given = call("evaluate", model, "--data", test, "--beam", 1, "--json", "--train", test)
     assert "2 of 2 texts are in the training data" in given.stdout
     small = call("quantize", model, "--to", "int8", "--output", "small", "--force", "a test")
