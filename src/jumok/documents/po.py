@@ -186,11 +186,11 @@ class PoDocument:
             else:
                 unit.target = written[0]
             unit.markfuzzy()
-        written = bytes(self.store).decode("utf-8")
+        catalog = bytes(self.store).decode("utf-8")
         try:
-            return _named(written, self.charset).encode(self.charset)
+            return _named(catalog, self.charset).encode(self.charset)
         except UnicodeEncodeError:  # a letter that it lacks
-            return _named(written, "UTF-8").encode("utf-8")
+            return _named(catalog, "UTF-8").encode("utf-8")
 
     def _plural_forms(self) -> int:
         count = str(self.store.getheaderplural()[0] or "")

@@ -192,12 +192,13 @@ def _unit(text: str, unit: Token, sides: dict[str, _Side]) -> Iterator[Slot]:
         state = attributes(text[target.begin.start : target.begin.end]).get("state")
         state = state or known.get("state")
         unfinished = bool(state and state.value in UNFINISHED)
-        if unfinished and (drafted := known.get("state")):
-            start, end = unit.start + drafted.start, unit.start + drafted.end
-            done = partial(_constant, "translated")
-            yield Slot(start, end, DocumentSegment(""), done, keep=False)
     segmented = sides.get("seg-source", source)
     parts = _segments(segmented.inside, text) or [_Part(segmented.inside)]
+    draft = known.get("state") if target is not None and unfinished else None
+    if draft and any(paragraph(xml_chunks(text, part.inside)) for part in parts):
+        span = unit.start + draft.start, unit.start + draft.end
+        done = partial(_constant, "translated")
+        yield Slot(*span, DocumentSegment(""), done, keep=False)
     present = {part.number: part for part in _segments(target.inside, text)} if target else {}
     if target is not None and parts[0].number and {one.number for one in parts} <= present.keys():
         for part in parts:

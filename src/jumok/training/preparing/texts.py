@@ -125,9 +125,8 @@ def _with_known_labels(
 def corpus_of(config: TextCorpusConfig | LabelledCorpusConfig) -> TextCorpus:
     """A recipe's corpus as the data package's class."""
     known = None if config.format == "auto" else config.format
-    if isinstance(config, TextCorpusConfig):
-        columns = (config.column, None)
-    else:
-        columns = (config.text_column, config.label_column)
     read_as = config.encoding, config.delimiter
+    if isinstance(config, TextCorpusConfig):
+        return TextCorpus(config.file, config.column, None, known, config.take, *read_as)
+    columns = config.text_column, config.label_column
     return TextCorpus(config.file, *columns, known, config.take, *read_as)
