@@ -35,6 +35,7 @@ from benchmarks.trips.checks import ENGLISH_KOREAN, faults, swapped
 from benchmarks.trips.writing import TEMPLATES, trips
 from jumok.documents.catalog import translate_document
 from jumok.errors import JumokError
+from jumok.systems.translation.translator import Translator
 from tests.fuzz.mutating import in_time, mutated
 from tests.fuzz.test_readers import kinds
 from tests.serving.http.process import serving
@@ -169,7 +170,7 @@ def attack_pages(asked: Campaign) -> Iterator[Area]:
     for number in range(asked.many("pages", len(LABELS))):
         draw = random.Random(f"page {asked.seed} {number}")
         labels = [draw.choice(LABELS) + draw.choice(("", "x", *LABELS)) for _ in range(3)]
-        area.tries(repr(labels)[:80], partial(_unlike_labels, shape, labels))
+        area.tries(repr(labels)[:80], partial(_unlike, shape, labels))
     yield area
 
 
@@ -182,12 +183,9 @@ def _elements(labels: list[str]) -> list[str]:
     ]
 
 
-def _unlike_labels(shape: list[str], labels: list[str]) -> list[str]:
-    return _unlike(shape, _elements(labels))
-
-
-def _unlike(one: list[str], other: list[str]) -> list[str]:
-    return [] if one == other else [f"{len(one)} elements became {len(other)}"]
+def _unlike(shape: list[str], labels: list[str]) -> list[str]:
+    elements = _elements(labels)
+    return [] if elements == shape else [f"{len(shape)} elements became {len(elements)}"]
 
 
 def attack_server(asked: Campaign) -> Iterator[Area]:
@@ -229,7 +227,7 @@ def _answers(asked: Campaign, url: str) -> Area:
     """Answers that were not refused, beside those of the offline translation."""
     area = Area("requests: answers as offline")
     sent = asked.many("answers", 50)
-    facts = own_answers(url, sent, 40, jumok.load(str(asked.model), kind=jumok.Translator))
+    facts = own_answers(url, sent, 40, Translator.load(asked.model, device="cpu"))
     counts = {name: int(str(count)) for name, count in facts.items()}
     area.cases = counts.get("status 200", 0)
     if counts.get("same text", 0) < area.cases:

@@ -197,6 +197,11 @@ def _unit(text: str, unit: Token, sides: dict[str, _Side]) -> Iterator[Slot]:
             yield Slot(*span, DocumentSegment(""), done, keep=False)
     segmented = sides.get("seg-source", source)
     parts = _segments(segmented.inside, text) or [_Part(segmented.inside)]
+    draft = known.get("state") if target is not None and unfinished else None
+    if draft and any(paragraph(xml_chunks(text, part.inside)) for part in parts):
+        span = unit.start + draft.start, unit.start + draft.end
+        done = partial(_constant, "translated")
+        yield Slot(*span, DocumentSegment(""), done, keep=False)
     present = {part.number: part for part in _segments(target.inside, text)} if target else {}
     if target is not None and parts[0].number and {one.number for one in parts} <= present.keys():
         for part in parts:

@@ -175,7 +175,12 @@ def config_of(recipe: Path | None, files: TrainingFiles, asked: RunArgs, runs: P
     columns = None if language and files.to else files.columns
     named = named_columns(files.data, columns, language, files.to)
     corpus = pairs_of(files.source, files.target, files.data, files.columns or named or "0,1")
-    corpus = replace(corpus, skip_damaged=files.skip_damaged, **files.read_as)
+    corpus = replace(
+        corpus,
+        skip_damaged=files.skip_damaged,
+        encoding=files.encoding,
+        delimiter=files.delimiter,
+    )
     from jumok.training.defaults.pairs import recipe_for
 
     name = asked.name or corpus.files[0].name.split(".")[0]
@@ -333,7 +338,7 @@ def _further_data(
         sides = "the text's and the label's"
         text, label = two_columns(files.columns or "0,1", sides, "text,label")
         corpus = {"file": _recipe_path(file), "text_column": text, "label_column": label}
-        return {"train": [corpus | files.read_as]}
+        return {"train": [{**corpus, **files.read_as}]}
     images = bundle.task == "image-classification" and files.data is None
     if images and (file.is_dir() or file.suffix == ".zip"):
         return {"train": [{"folder": _recipe_path(file)}]}
@@ -367,4 +372,4 @@ def _pair_data(
         files.columns or named or "0,1", "the text's and its translation's", "en,ko"
     )
     corpus = {"file": _recipe_path(files.data), "source_column": first, "target_column": second}
-    return {"train": [corpus | files.read_as], **languages}
+    return {"train": [{**corpus, **files.read_as}], **languages}
