@@ -123,3 +123,20 @@ def test_python_translates_files(tmp_path: Path, tiny_bundle: Path) -> None:
     model.translate_file(file, str(output))
     best = model.translate(["the cat"])[0].text
     assert docx.Document(io.BytesIO(output.read_bytes())).paragraphs[0].text == best
+
+
+@pytest.mark.parametrize("codec", ["latin-1", "utf-16", "cp949"])
+def test_text_in_a_named_character_set_becomes_utf8(
+    tiny_bundle: Path, tmp_path: Path, codec: str
+) -> None:
+    cue = "1\r\n00:00:01,000 --> 00:00:02,000\r\nthe cat sat\r\n"
+    for name, encoding in (("a.srt", "utf-8"), ("b.srt", codec)):
+        (tmp_path / name).write_bytes(cue.encode(encoding))
+    plain = call("translate", tiny_bundle, tmp_path / "a.srt", *FAST).stdout
+    asked = call("translate", tiny_bundle, tmp_path / "b.srt", "--encoding", codec, *FAST)
+    assert asked.stdout == plain
+    page = tmp_path / "a.html"
+    page.write_text("<p>the cat</p>")
+    assert "names its character set itself" in str(
+        fault("translate", tiny_bundle, page, "--encoding", codec)
+    )
