@@ -151,3 +151,20 @@ def test_several_files_and_folders_are_translated_into_a_folder(tmp_path, tiny_b
     assert "would replace an input" in str(fault(*files, "--output", notes))
     assert "would replace" in str(fault(*files, tmp_path / "a.txt", "--output", out))
     assert "there is no such file" in str(fault(*files, tmp_path / "none", "--output", out))
+
+
+@pytest.mark.parametrize("codec", ["latin-1", "utf-16", "cp949"])
+def test_text_in_a_named_character_set_becomes_utf8(
+    tiny_bundle: Path, tmp_path: Path, codec: str
+) -> None:
+    cue = "1\r\n00:00:01,000 --> 00:00:02,000\r\nthe cat sat\r\n"
+    for name, encoding in (("a.srt", "utf-8"), ("b.srt", codec)):
+        (tmp_path / name).write_bytes(cue.encode(encoding))
+    plain = call("translate", tiny_bundle, tmp_path / "a.srt", *FAST).stdout
+    asked = call("translate", tiny_bundle, tmp_path / "b.srt", "--encoding", codec, *FAST)
+    assert asked.stdout == plain
+    page = tmp_path / "a.html"
+    page.write_text("<p>the cat</p>")
+    assert "names its character set itself" in str(
+        fault("translate", tiny_bundle, page, "--encoding", codec)
+    )

@@ -299,7 +299,7 @@ def test_every_sentence_of_a_line_is_translated_by_itself(
     finally:
         jaxtyping.config.update("jaxtyping_disable", False)
     monkeypatch.setattr(translator, "longest_target", 20)
-    with pytest.raises(DataError, match="longer than the model's positions allow"):
+    with pytest.raises(DataError, match="longer than the model can read at once"):
         translator.translate([one * 100], split="none")
 
 

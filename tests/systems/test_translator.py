@@ -301,7 +301,7 @@ def test_learned_positions_set_the_longest_target(tiny_bundle: Path, tmp_path: P
     assert found.text.count("\n") == 0
     with pytest.raises(DataError) as caught:
         short.score(["a", "the cat sat on the mat. " * 20], ["a", "b"])
-    assert "line 2 is longer than the model's positions allow" in str(caught.value)
+    assert "line 2 is longer than the model can read at once" in str(caught.value)
     assert "expected: at most 30 tokens" in str(caught.value)
 
 

@@ -39,6 +39,8 @@ COPIED = [
     "100", "-", "2024-01-15", "12:30", "😀", "👨‍👩‍👧 🎉", "%s", "{name}", "https://a.b/c?d",
     "a@b.org", "&nbsp;", "…", "1.", "- [x]", "(2)", "$HOME", "%(count)d / %(all)d", "3.14 %",
     "1 2 3", "*** ", "10. 20. 30.", "{n, plural, one {#} other {#}}",
+    "%5d %%", "@someone", "#주제", "/usr/local/bin", "C:\\temp", "v2.0", "ISBN 978-3-16-148410-0",
+    "$5", "100 °C", "a" * 1001,
 ]  # fmt: skip
 EMPTY = ["", "  ", "\u200b\u00ad", "\n"]
 LINES = [form.format(*[one] * 4) for form, one in product(FORMS, SENTENCES)] + COPIED * 2

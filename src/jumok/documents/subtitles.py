@@ -16,7 +16,7 @@ _TIME = r"(?:\d+:)?\d+:\d\d[,.]\d{1,3}"
 # The line with the times, then the lines up to a blank one.
 CUE = re.compile(rf"^{_TIME}[ \t]*-->[ \t]*{_TIME}[^\n]*\n((?:[^\S\n]*\S[^\n]*(?:\n|\Z))+)", re.M)
 SPEAKER = re.compile(r"[ \t]*[-–—][ \t]?")  # two speakers in one cue, a line each
-BEGINS = re.compile(r"[ \t]*(?:>>|<v[ .]|[A-Z][A-Z0-9 .'-]{0,30}:(?=\s|\Z))")
+NAMED_SPEAKER = re.compile(r"[ \t]*(?:>>|<v[ .]|[A-Z][A-Z0-9 .'-]{0,30}:(?=\s|\Z))")
 """A line of another speaker, who is named."""
 
 SOUND = re.compile(r"[ \t]*(?:\[[^\[\]]*\]|\([^()]*\)|♪[^♪]*♪)[ \t]*")
@@ -119,7 +119,7 @@ def _slots(text: str, first: int, last: int, syntax: _Syntax) -> Iterator[Slot]:
     for end, after in ends:
         speaker = SPEAKER.match(text, first, end)
         sound = SOUND.fullmatch(text, first, end)
-        if lines and (apart or sound or speaker or BEGINS.match(text, first, end)):
+        if lines and (apart or sound or speaker or NAMED_SPEAKER.match(text, first, end)):
             yield from _slot(text, lines, syntax)
             lines = []
         apart = sound is not None

@@ -34,7 +34,9 @@ def input_lines(file: Path | None, *, plain: bool = True, encoding: str = UTF8) 
     """
     if file is None or file == STANDARD:
         name = Path("standard input")
-        stdin = in_utf8(sys.stdin.buffer, encoding, name)
+        stdin = sys.stdin.buffer
+        if encoding != UTF8:
+            stdin = in_utf8(stdin, encoding, name)
         check_text(name, first_bytes(stdin), plain=plain)
         yield from decoded(_lines_of(stdin), name)
     elif not (os.path.isfile(file) and file.stat().st_size == 0):  # no lines in, no lines out

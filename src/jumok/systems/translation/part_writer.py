@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from jumok.attention.events import unheard
 from jumok.decoding import DecodingOptions
 from jumok.decoding.limits import Prefixes
 from jumok.systems.translation.drafts import Drafting
@@ -44,14 +45,15 @@ class PartWriter:
         """For each segment its drafts, best first; the searcher has read them."""
         draft = self.drafting.draft
         drafts = [[draft(each) for each in of_part] for of_part in read.search(options, prefixes)]
-        if self.keep:
-            search_stricter(self.drafting.judge, draft, parts, drafts, read, options, prefixes)
         kept = [self.keep.find(part.text) if self.keep else [] for part in parts]
-        if self.keep and any(kept):
-            search = KeptSearch(self.keep, self.drafting)
-            search.complete(parts, kept, drafts, searcher, read, options, prefixes)
-        if self.glossary is not None:
-            self._place_terms(self.glossary, parts, kept, drafts, searcher, read)
+        with unheard():  # a recording has the first search, and reads what becomes of it
+            if self.keep:
+                search_stricter(self.drafting.judge, draft, parts, drafts, read, options, prefixes)
+            if self.keep and any(kept):
+                search = KeptSearch(self.keep, self.drafting)
+                search.complete(parts, kept, drafts, searcher, read, options, prefixes)
+            if self.glossary is not None:
+                self._place_terms(self.glossary, parts, kept, drafts, searcher, read)
         return drafts
 
     def translations(

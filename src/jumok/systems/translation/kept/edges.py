@@ -22,7 +22,8 @@ LONGEST_WORD = 1000
 """Characters of the longest word; what has more, such as a file in base64, is none."""
 
 _WORD = r"[^\s。、，！？；：]"  # scripts without spaces have their own marks
-LONG_WORD = re.compile(rf"(?<!{_WORD}){_WORD}{{{LONGEST_WORD + 1},}}+")
+LONG = rf"(?<!{_WORD}){_WORD}{{{LONGEST_WORD + 1},}}+"
+LONG_WORD = re.compile(LONG)
 
 BEFORE = (
     r"\s*(?:"
@@ -58,8 +59,12 @@ _SYMBOLS = {"So", "Sk", "Cn", "Co"}
 _WITH_SYMBOL = "\u200d\ufe0e\ufe0f\u20e3 "  # joiners and forms of emoji
 # How JavaScript writes classes of characters, and what is no class.
 _CLASSES = {"d": r"\p{Nd}", "w": r"\p{L}\p{N}_"}
-_WORD = rf"[{_CLASSES['w']}]"
-_OUTSIDE = {"Z": "$", "b": f"(?:(?<={_WORD})(?!{_WORD})|(?<!{_WORD})(?={_WORD}))"}
+_NO_DIGIT = r"[^\W\d]", r"[\p{L}\p{Nl}\p{No}_]"
+_IN_WORD = rf"[{_CLASSES['w']}]"
+_OUTSIDE = {
+    "Z": "$",
+    "b": f"(?:(?<={_IN_WORD})(?!{_IN_WORD})|(?<!{_IN_WORD})(?={_IN_WORD}))",
+}
 
 
 def core(text: str) -> Span | None:
@@ -82,6 +87,7 @@ def rule_of_page() -> dict[str, object]:
         "numberAlone": f"^(?:{in_javascript(NUMBER_ALONE)})",
         "after": in_javascript(AFTER),
         "longestAfter": _LONGEST_AFTER,
+        "longWord": f"^(?:{in_javascript(LONG)})$",
         "symbols": "".join(rf"\p{{{category}}}" for category in sorted(_SYMBOLS)),
         "joiners": _WITH_SYMBOL,
         "most": MOST_EDGES,
@@ -96,7 +102,7 @@ def in_javascript(pattern: str) -> str:
     """
     parts: list[str] = []
     within = False  # a class in brackets
-    signs = iter(pattern)
+    signs = iter(pattern.replace(*_NO_DIGIT))
     for sign in signs:
         if sign == "\\":
             parts.append(_escape(next(signs), within))
@@ -110,8 +116,10 @@ def _escape(letter: str, within: bool) -> str:
     """An escape as JavaScript writes it."""
     if letter in _CLASSES:
         return _CLASSES[letter] if within else f"[{_CLASSES[letter]}]"
-    needed = letter in "^$\\.*+?()[]{}|/-s"
-    return _OUTSIDE.get(letter) or (f"\\{letter}" if needed else letter)
+    if letter in _OUTSIDE:
+        return _OUTSIDE[letter]
+    assert letter in "spu" or not letter.isalnum(), f"JavaScript has no \\{letter} like it"
+    return f"\\{letter}" if letter in "^$\\.*+?()[]{}|/-spu" else letter
 
 
 def _has_own_word(text: str) -> bool:
