@@ -1,5 +1,7 @@
 """`jumok train` and `jumok smallworld` as a person types them."""
 
+import re
+
 import pytest
 
 from jumok.errors import ConfigError, DataError
@@ -111,15 +113,10 @@ def test_smallworld_writes_scenes_in_all_their_splits(tmp_path):
 
 def test_leaks_are_counted_and_held_out_pairs_serve_quantize(tmp_path, files):
     """The run keeps what it held out, for quantize and evaluate."""
-    source = files[1]
-    with source.open("a", encoding="utf-8") as stream:
-        stream.write("sentence number 7!\n")  # beside "sentence number 7"
-    with files[3].open("a", encoding="utf-8") as stream:
-        stream.write("7 번째 문장!\n")
     done = call("train", *files, *SMALL, "--threads", 1)
     assert done.exit_code == 0, done.output
     assert "1 worker thread," in done.output
-    assert " texts stand" in done.output
+    assert re.search(r"validation: (none|\d+) of 6 texts (is|are) in the training", done.output)
     model, kept = "runs/talk/model", tmp_path / "runs" / "talk" / "validation.tsv"
     sources = [line.split("\t")[0] for line in kept.read_text("utf-8").splitlines()]
     assert len(sources) == 6

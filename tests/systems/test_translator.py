@@ -153,6 +153,27 @@ def test_scoring_given_pairs_adds_end(translator: Translator) -> None:
         assert len(one.token_log_probabilities) == len(ids) + 1
 
 
+def test_a_line_of_several_segments_has_the_sum_of_their_scores(translator: Translator) -> None:
+    """As `translate` reads it: cut after sentences, without tags and signs at its edges."""
+
+    def whole(source: str, target: str) -> float:
+        (one,) = translator.score([source], [target], split="none", keep=False)
+        return one.log_probability
+
+    first, second = ("The cat sat.", "고양이가 앉았다."), ("A dog ran.", "개가 달렸다.")
+    both = tuple(map(" ".join, zip(first, second, strict=True)))
+    edged = tuple(f"1. {text}" for text in first)
+    tagged = first[0].replace("cat", "<b>cat</b>"), first[1].replace("고양이", "<b>고양이</b>")
+    odd = both[0], first[1]  # two sentences, and one for both
+    pairs = [both, edged, tagged, ("12", "12"), ("", ""), odd]
+    sources, targets = map(list, zip(*pairs, strict=True))
+    found = [one.log_probability for one in translator.score(sources, targets)]
+    wanted = [whole(*first) + whole(*second), whole(*first), whole(*first), 0.0, 0.0, whole(*odd)]
+    assert found == pytest.approx(wanted, abs=1e-4)
+    assert translator.divided(sources, targets, "auto", True).whole == {5}
+    assert abs(whole(*both) - wanted[0]) > 0.1
+
+
 def test_alternatives_are_ranked_and_differ(translator: Translator) -> None:
     (found,) = translator.translate(["the cat sat"], SHORT, beam=4, nbest=3)
     ranked = [found, *found.alternatives]
