@@ -164,7 +164,7 @@ def test_text_in_a_named_character_set_becomes_utf8(
     asked = call("translate", tiny_bundle, tmp_path / "b.srt", "--encoding", codec, *FAST)
     assert asked.stdout == plain
     page = tmp_path / "a.html"
-    page.write_text("<p>the cat</p>")
+    page.write_bytes("<html><p>the cat</p></html>".encode(codec))
     assert "names its character set itself" in str(
         fault("translate", tiny_bundle, page, "--encoding", codec)
     )

@@ -72,6 +72,12 @@ def test_the_line_that_is_not_in_the_named_character_set(tmp_path: Path) -> None
         list(read_lines(file, CorpusReport("a", encoding="cp949")))
 
 
+def test_utf_16_has_to_begin_with_its_mark(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("plain text\n")
+    with pytest.raises(DataError, match="the text is not valid utf-16"):
+        list(read_lines(tmp_path / "a.txt", CorpusReport("a", encoding="utf-16")))
+
+
 @pytest.mark.parametrize("name", ["nope", "hex", "rot13", ""])
 def test_a_character_set_that_is_none(tmp_path: Path, name: str) -> None:
     (tmp_path / "a.txt").write_text("a\n")

@@ -156,21 +156,25 @@ class _Recoded(io.RawIOBase):
             self._ended = not block
             try:
                 text = self._decoder.decode(block, self._ended)
-            except UnicodeDecodeError as error:
-                line = self._lines + error.object[: error.start].decode(
-                    self._encoding, "ignore"
-                ).count("\n")
-                raise DataError(
-                    f"the text is not valid {self._encoding}.",
-                    got=f"byte {error.object[error.start]:#04x}",
-                    do="name another one: --encoding of the command, encoding in a recipe",
-                    place=Location(self._name, line),
-                ) from None
+            except UnicodeError as error:
+                raise self._fault(error) from None
             self._lines += text.count("\n")
             self._ready = text.encode("utf-8", "replace")
         size = min(len(buffer), len(self._ready))
         buffer[:size], self._ready = self._ready[:size], self._ready[size:]
         return size
+
+    def _fault(self, error: UnicodeError) -> DataError:
+        line, got = self._lines, str(error)
+        if isinstance(error, UnicodeDecodeError):  # others are of a missing byte order mark
+            before = error.object[: error.start].decode(self._encoding, "ignore")
+            line, got = line + before.count("\n"), f"byte {error.object[error.start]:#04x}"
+        return DataError(
+            f"the text is not valid {self._encoding}.",
+            got=got,
+            do="name another one: --encoding of the command, encoding in a recipe",
+            place=Location(self._name, line),
+        )
 
 
 def first_bytes(stream: object) -> bytes:
