@@ -19,6 +19,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import html5lib
@@ -34,6 +35,7 @@ from benchmarks.trips.checks import ENGLISH_KOREAN, faults, swapped
 from benchmarks.trips.writing import TEMPLATES, trips
 from jumok.documents.catalog import translate_document
 from jumok.errors import JumokError
+from jumok.systems.translation.translator import Translator
 from tests.fuzz.mutating import in_time, mutated
 from tests.fuzz.test_readers import kinds
 from tests.serving.http.process import serving
@@ -158,7 +160,7 @@ def attack_trips(asked: Campaign) -> Iterator[Area]:
     """Whole documents on round trips."""
     area = Area("round trips of documents")
     for trip in trips(asked.many("trips", len(TEMPLATES)), asked.seed):
-        area.tries(trip.name, lambda trip=trip: faults(trip))
+        area.tries(trip.name, partial(faults, trip))
     yield area
 
 
@@ -168,7 +170,7 @@ def attack_pages(asked: Campaign) -> Iterator[Area]:
     for number in range(asked.many("pages", len(LABELS))):
         draw = random.Random(f"page {asked.seed} {number}")
         labels = [draw.choice(LABELS) + draw.choice(("", "x", *LABELS)) for _ in range(3)]
-        area.tries(repr(labels)[:80], lambda labels=labels: _unlike(shape, _elements(labels)))
+        area.tries(repr(labels)[:80], partial(_unlike, shape, labels))
     yield area
 
 
@@ -181,8 +183,9 @@ def _elements(labels: list[str]) -> list[str]:
     ]
 
 
-def _unlike(one: list[str], other: list[str]) -> list[str]:
-    return [] if one == other else [f"{len(one)} elements became {len(other)}"]
+def _unlike(shape: list[str], labels: list[str]) -> list[str]:
+    elements = _elements(labels)
+    return [] if elements == shape else [f"{len(shape)} elements became {len(elements)}"]
 
 
 def attack_server(asked: Campaign) -> Iterator[Area]:
@@ -224,7 +227,7 @@ def _answers(asked: Campaign, url: str) -> Area:
     """Answers that were not refused, beside those of the offline translation."""
     area = Area("requests: answers as offline")
     sent = asked.many("answers", 50)
-    facts = own_answers(url, sent, 40, jumok.load(str(asked.model)))
+    facts = own_answers(url, sent, 40, Translator.load(asked.model, device="cpu"))
     counts = {name: int(str(count)) for name, count in facts.items()}
     area.cases = counts.get("status 200", 0)
     if counts.get("same text", 0) < area.cases:

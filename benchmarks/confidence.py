@@ -21,11 +21,13 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import numpy as np
 import torch
 
 from jumok.data.pairs.batches import collate
+from jumok.data.pairs.noise import swapped
 from jumok.evaluation.calibration import (
     area_under_curve,
     calibration_error,
@@ -34,7 +36,6 @@ from jumok.evaluation.calibration import (
 )
 from jumok.systems.translation.result import Translation
 from jumok.systems.translation.translator import Translator
-from jumok.training.confidence import with_typos
 from jumok.training.objectives import decoder_states, real_states
 
 MARKUPS = ("[b]{}[/b]", "'''{}'''", ":ref:`{}`", "~~{}~~", "\\textbf{{{}}}", "<<{}>>")
@@ -101,7 +102,7 @@ def parts_of(arguments: argparse.Namespace) -> list[Part]:
     sources, references = (_lines(file, count) for file in arguments.clean)
     other = [_lines(file, count // 2) for file in arguments.other]
     foreign = [line for file in arguments.foreign for line in _lines(file, count // 4)]
-    typos = [with_typos(text, 1, random) for text in sources]
+    typos = [swapped(text, random) for text in sources]
     return [
         Part("clean", sources, references),
         Part("one typo", typos, references),
@@ -164,7 +165,7 @@ def scores_of(
 
 @torch.no_grad()
 def forced(
-    model: torch.nn.Module,
+    model: Any,  # an EncoderDecoder
     sources: Sequence[Sequence[int]],
     targets: Sequence[Sequence[int]],
     entropies: bool = False,
@@ -176,7 +177,7 @@ def forced(
         rows = order[start : start + ROWS]
         batch = collate([sources[row] for row in rows], [targets[row] for row in rows])
         states = real_states(decoder_states(model, batch), batch.places)
-        chances = (states @ model.decoder.output.weight.T).float().log_softmax(-1)
+        chances = model.decoder.output(states).float().log_softmax(-1)
         written = batch.target_output.flatten().index_select(0, batch.places)
         each = (
             -(chances.exp() * chances).sum(-1)

@@ -225,6 +225,11 @@ XLIFF = {
         '<mrk mtype="seg" mid="1">cat </mrk>',
         "</seg-source></trans-unit>",
     ),
+    "segments without words": (
+        "<trans-unit><source>cat</source><seg-source>cat",
+        '<mrk mtype="seg" mid="1">1</mrk>',
+        '<mrk mtype="seg" mid="1">cat</mrk></seg-source></trans-unit>',
+    ),
     "nested segments": (
         "<trans-unit><source>cat</source><seg-source>",
         '<mrk mtype="seg" mid="1">',

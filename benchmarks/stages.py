@@ -101,7 +101,7 @@ def parts(plan: CorpusPlan) -> None:
             with measured(spent, "duplicates"):
                 keys_of(*texts, "pair")
             with measured(spent, "near_duplicates"):
-                signed = signatures(both)
+                signed = signatures(*both.sides)
                 bands(signed), sketches(signed)
             with measured(spent, "tokenizer"):
                 for side in texts:

@@ -63,7 +63,7 @@ def main() -> None:
     translator = Translator.load(model)
     rows = list(lines(count))
     plain = translator.translate([source for source, *_ in rows])
-    tried, said = [], 0
+    tried = []
     for (source, noun, usual, term), one in zip(rows, plain, strict=True):
         expected = exchanged(one.text, usual, term)
         if expected is None:

@@ -52,7 +52,7 @@ function knownOf({ findings, other, before }) {
 
 /** The initial state: the model's alignment setting, or the sharpest head of its first trace. */
 function defaultsOf(raw, trace, live) {
-  if (!trace.sites.length) return { lang: ownLanguage(), text: raw.text };
+  if (!trace.sites.length) return { lang: languageOf(raw), text: raw.text };
   const { setting, own_rows: ownRows, gold } = trace.findings;
   const at = setting?.at_input ?? ownRows ? "reads" : "writes";
   // If either side has a single word, tokens show more: the letters, if it is spelt.
@@ -67,12 +67,12 @@ function defaultsOf(raw, trace, live) {
     text: raw.text,
     gold: goldText(gold),
     against: raw.other && raw.other.text !== raw.text ? raw.other.text : "",
-    lang: ownLanguage(),
+    lang: languageOf(raw),
   };
 }
 
-function ownLanguage() {
-  return navigator.language.startsWith("ko") ? "ko" : "en";
+function languageOf(raw) {
+  return raw.lang ?? (navigator.language.startsWith("ko") ? "ko" : "en");
 }
 
 /**

@@ -138,8 +138,8 @@ _REPLACED = {
 
 def _additions(trip: Trip, same: bytes) -> Iterator[str]:
     """Lines of the document that are not in its translation, and have no reason to be gone."""
-    lines = [each.decode(trip.charset).splitlines() for each in (trip.content, same)]
-    for line in difflib.ndiff(*lines):
+    before, after = (each.decode(trip.charset).splitlines() for each in (trip.content, same))
+    for line in difflib.ndiff(before, after):
         if line.startswith("- ") and not _REPLACED[trip.format].match(line[2:]):
             yield f"lost the line {line[2:]!r}"
     if b"\r\n" in trip.content and b"\n" in same.replace(b"\r\n", b""):

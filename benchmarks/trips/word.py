@@ -5,6 +5,7 @@ import random
 from collections.abc import Callable
 
 import docx
+from docx.document import Document
 from docx.oxml import parse_xml
 from docx.oxml.ns import nsdecls
 from docx.shared import Pt, RGBColor
@@ -32,7 +33,7 @@ def _run(text: str, inner: str = "", properties: str = "") -> str:
     return f'<w:r><w:rPr>{properties}</w:rPr>{inner}<w:t xml:space="preserve">{text}</w:t></w:r>'
 
 
-def _formats(document, say: Say) -> None:
+def _formats(document: Document, say: Say) -> None:
     paragraph = document.add_paragraph(f"{say()} ")
     paragraph.add_run(f"{say()} ").bold = True
     last = paragraph.add_run(say())
@@ -42,7 +43,7 @@ def _formats(document, say: Say) -> None:
     paragraph.add_run(f" {say()}").italic = True
 
 
-def _split(document, say: Say) -> None:
+def _split(document: Document, say: Say) -> None:
     """Runs that end within words, as spelling checkers leave them, with tabs and breaks."""
     paragraph = document.add_paragraph()
     text = say()
@@ -51,12 +52,12 @@ def _split(document, say: Say) -> None:
     paragraph.add_run(f"\t{say()}\n{say()}")
 
 
-def _list(document, say: Say) -> None:
+def _list(document: Document, say: Say) -> None:
     for style in ("List Bullet", "List Number", "Quote", "Heading 2"):
         document.add_paragraph(say(), style=style)
 
 
-def _table(document, say: Say) -> None:
+def _table(document: Document, say: Say) -> None:
     table = document.add_table(rows=2, cols=3, style="Table Grid")
     table.cell(0, 0).merge(table.cell(0, 1)).text = say()
     table.cell(1, 0).text, table.cell(1, 1).text = say(), "1,234.5"
@@ -64,7 +65,7 @@ def _table(document, say: Say) -> None:
     inner.cell(0, 0).text = say()
 
 
-def _wrapped(document, say: Say) -> None:
+def _wrapped(document: Document, say: Say) -> None:
     """A link, a tracked insertion and deletion, a smart tag, a content control."""
     paragraph = document.add_paragraph(f"{say()} ")
     deleted = '<w:r><w:delText xml:space="preserve">gone </w:delText></w:r>'
@@ -81,7 +82,7 @@ def _wrapped(document, say: Say) -> None:
     paragraph.add_run(f" {say()}")
 
 
-def _field(document, say: Say) -> None:
+def _field(document: Document, say: Say) -> None:
     """A page number, a cross reference, and a link that is a field."""
     paragraph = document.add_paragraph(f"{say()} ")
     for code, shown in (("PAGE", "3"), ("REF _Ref1 \\h", "Figure 1"), ('HYPERLINK "x"', say())):
@@ -98,7 +99,7 @@ def _field(document, say: Say) -> None:
     paragraph.add_run(f" {say()}")
 
 
-def _marks(document, say: Say) -> None:
+def _marks(document: Document, say: Say) -> None:
     """Bookmarks, the range of a comment, a note's mark, a drawing's text box, an equation."""
     paragraph = document.add_paragraph()
     box = (
@@ -121,7 +122,7 @@ def _marks(document, say: Say) -> None:
         paragraph._p.append(parse_xml(xml))
 
 
-def _comment(document, say: Say) -> None:
+def _comment(document: Document, say: Say) -> None:
     paragraph = document.add_paragraph(say())
     document.add_comment(paragraph.runs, text=say(), author="a")
 

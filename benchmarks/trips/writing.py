@@ -47,7 +47,7 @@ CHARSETS = {
     "xliff": ("utf-8", "utf-8", "utf-16"),
     "html": ("utf-8", "utf-8", "windows-1252", "euc-kr"),
 }
-MARKED = {"html", "markdown", "srt", "vtt", "ass", "json", "yaml", "strings", "paragraphs", "po"}
+MARKED = {"html", "markdown", "srt", "vtt", "ass", "json", "yaml", "strings", "paragraphs"}
 """The formats in which programs write a byte order mark before UTF-8."""
 
 

@@ -25,6 +25,8 @@ class Kind:
     Attributes:
         verb: the command that uses it.
         reads: its input: a text, or an image's file.
+        attention: the change of a recipe that gives a model without attention some: a key and its
+            value.
         writes: its output: a text, written from left to right; the continuation of its input; the
             gaps of its input; or a label. The page has views and texts for each.
         texts: by language ("en", "ko"), texts of the page that are others for this kind, by their
@@ -51,6 +53,7 @@ class Kind:
     system: str
     trace: str | None = None
     writes: Writes = "text"
+    attention: str | None = None
     texts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     recipe: str | None = None
     build: str | None = None
@@ -87,9 +90,10 @@ KINDS: dict[str, Kind] = {
         system="jumok.systems.translation.translator:Translator",
         trace="jumok.tracing.translation:TRANSLATION",
         recipe="jumok.config.families:TranslationConfig",
+        attention="model.attention=additive",
         training="jumok.training.tasks.translation:TranslationTask.prepare",
         evaluate="jumok.cli.evaluation.translation:evaluate_translation",
-        options=_WRITER | {"from_", "to", "by", "lowercase", "split", "keep", "no_keep"},
+        options=_WRITER | {"from_", "to", "by", "lowercase", "split", "keep", "no_keep", "train"},
         metrics=frozenset({"text", "spelling"}),
         corpus="jumok.cli.head_cards.corpora:PairsCorpus",
         quality="jumok.cli.quality:measure_translation",
@@ -114,6 +118,7 @@ KINDS: dict[str, Kind] = {
         system="jumok.systems.image_classifier:ImageClassification",
         trace="jumok.tracing.texts:PICTURE_CLASS",
         recipe="jumok.config.families:ImageClassificationConfig",
+        attention="model.attention_after=[2]",
         training="jumok.training.tasks.image_classification:ImageClassificationTask.prepare",
         evaluate="jumok.cli.evaluation.images:evaluate_images",
         options=frozenset({"output", "skip_damaged"}),
@@ -130,7 +135,7 @@ KINDS: dict[str, Kind] = {
         recipe="jumok.config.families:LanguageModelConfig",
         training="jumok.training.tasks.language_model:LanguageModelTask.prepare",
         evaluate="jumok.cli.evaluation.texts:evaluate_language_model",
-        options=frozenset({"columns", "output"}),
+        options=frozenset({"columns", "output", "train"}),
         corpus="jumok.cli.head_cards.corpora:TextsCorpus",
         quality="jumok.cli.quality:measure_language_model",
     ),
@@ -143,7 +148,7 @@ KINDS: dict[str, Kind] = {
         recipe="jumok.config.families:TextClassificationConfig",
         training="jumok.training.tasks.text_classification:TextClassificationTask.prepare",
         evaluate="jumok.cli.evaluation.texts:evaluate_labels",
-        options=frozenset({"columns", "output"}),
+        options=frozenset({"columns", "output", "train"}),
         corpus="jumok.cli.head_cards.corpora:TextsCorpus",
         classify="jumok.cli.verbs.classify:predict_texts",
         quality="jumok.cli.quality:measure_labels",
@@ -157,7 +162,7 @@ KINDS: dict[str, Kind] = {
         recipe="jumok.config.families:MaskedLanguageModelConfig",
         training="jumok.training.tasks.masked:MaskedLanguageModelTask.prepare",
         evaluate="jumok.cli.evaluation.texts:evaluate_guesses",
-        options=frozenset({"columns"}),
+        options=frozenset({"columns", "train"}),
         corpus="jumok.cli.head_cards.corpora:TextsCorpus",
     ),
     # A folder in Hugging Face's format: its encoder is read, and is not trained here.

@@ -203,6 +203,13 @@ def names(role: str) -> list[str]:
     return list(PARTS[role])
 
 
+KNOWN_AS = {
+    f"{prefix}glu": f'feedforward_kind = "gated" with activation = "{activation}"'
+    for prefix, activation in (("swi", "silu"), ("ge", "gelu"), ("re", "relu"))
+}
+"""Names of papers (Shazeer 2020) for what several keys say here."""
+
+
 def unknown(role: str, name: str, also: tuple[str, ...] = ()) -> str | None:
     """What is wrong with the name of a part, with the nearest name and all names; None: nothing.
 
@@ -212,6 +219,8 @@ def unknown(role: str, name: str, also: tuple[str, ...] = ()) -> str | None:
     known = [*names(role), *also]
     if name in known:
         return None
+    if name in KNOWN_AS:
+        return f"there is no {role} {name!r}; it is {KNOWN_AS[name]}."
     near = difflib.get_close_matches(name, known, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else "."
     return f"there is no {role} {name!r}{hint} There are: {', '.join(known)}"

@@ -21,7 +21,7 @@ from jumok.data.tokenizer import Tokenizer, normalize
 from jumok.engine.structures import library
 from jumok.engine.wasm import SIMD_FLAG, build_module, engine_wasm, missing_compiler
 from jumok.kernels.libraries.levels import machine
-from jumok.systems.translation.edges import core
+from jumok.systems.translation.kept.edges import core
 from jumok.systems.translation.web import WebTranslator
 from smallworld.corpus import pairs
 from tests.browser.bare import SHORT, bare_page

@@ -132,3 +132,39 @@ def test_a_compressed_bomb_is_not_read(tmp_path: Path, tiny_bundle: Path) -> Non
     error = fault("translate", tiny_bundle, file, *FAST)
     assert isinstance(error, DataError)
     assert "unpacks to too many bytes" in str(error)
+
+
+def test_several_files_and_folders_are_translated_into_a_folder(tmp_path, tiny_bundle) -> None:
+    notes, out = tmp_path / "notes", tmp_path / "out"
+    (notes / "sub").mkdir(parents=True)
+    (tmp_path / "a.txt").write_text("the cat\n\n", "utf-8")
+    (notes / "sub" / "page.md").write_text("# The cat\n\n`code`\n", "utf-8")
+    (notes / ".hidden").write_text("x", "utf-8")
+    files = ["translate", tiny_bundle, tmp_path / "a.txt", notes]
+    done = call(*files, "--output", out, *FAST)
+    assert done.exit_code == 0, done.output
+    written = sorted(str(each.relative_to(out)) for each in out.rglob("*") if each.is_file())
+    assert written == ["a.txt", "sub/page.md"]
+    assert (out / "a.txt").read_text("utf-8").count("\n") == 2
+    assert "\n\n`code`\n" in (out / "sub" / "page.md").read_text("utf-8")
+    assert "several files need a folder" in str(fault(*files))
+    assert "would replace an input" in str(fault(*files, "--output", notes))
+    assert "would replace" in str(fault(*files, tmp_path / "a.txt", "--output", out))
+    assert "there is no such file" in str(fault(*files, tmp_path / "none", "--output", out))
+
+
+@pytest.mark.parametrize("codec", ["latin-1", "utf-16", "cp949"])
+def test_text_in_a_named_character_set_becomes_utf8(
+    tiny_bundle: Path, tmp_path: Path, codec: str
+) -> None:
+    cue = "1\r\n00:00:01,000 --> 00:00:02,000\r\nthe cat sat\r\n"
+    for name, encoding in (("a.srt", "utf-8"), ("b.srt", codec)):
+        (tmp_path / name).write_bytes(cue.encode(encoding))
+    plain = call("translate", tiny_bundle, tmp_path / "a.srt", *FAST).stdout
+    asked = call("translate", tiny_bundle, tmp_path / "b.srt", "--encoding", codec, *FAST)
+    assert asked.stdout == plain
+    page = tmp_path / "a.html"
+    page.write_text("<p>the cat</p>")
+    assert "names its character set itself" in str(
+        fault("translate", tiny_bundle, page, "--encoding", codec)
+    )

@@ -78,6 +78,20 @@ def test_a_penalty_keeps_from_repeating(bundle):
     assert letters("--frequency-penalty", 2, "--presence-penalty", 2) > letters()
 
 
+def test_a_text_ends_before_what_stops_it(bundle):
+    def written(*more):
+        done = call("generate", bundle, "a", "--max-tokens", 40, "--threads", 1, *more)
+        assert done.exit_code == 0, done.output
+        return done.stdout[1:-1]
+
+    whole = written("--greedy")
+    stop = whole[7:9]
+    before = whole[: whole.index(stop)]
+    assert written("--greedy", "--stop", "no such text", "--stop", stop) == before
+    assert written("--beam", 2, "--stop", "\n") == written("--beam", 2).partition("\n")[0]
+    assert "No such option: --stop" in call("translate", bundle, "--stop", "x").output
+
+
 @pytest.mark.skipif(library() is None, reason="needs a C compiler")
 @pytest.mark.parametrize(
     "how",

@@ -60,6 +60,15 @@ def test_every_kind_is_saved_as_a_page_and_as_numbers(models, tmp_path, task):
 
 
 @pytest.mark.parametrize("task", TASKS)
+def test_a_page_opens_in_the_language_that_is_asked_for(models, tmp_path):
+    model, given = models["translation"]
+    page, other = tmp_path / "page.html", tmp_path / "other.html"
+    for file, lang in ((page, ["--lang", "ko"]), (other, [])):
+        assert call("look", model, given, "--save", file, *lang).exit_code == 0
+    langs = [page_data(each.read_text("utf-8")).get("lang") for each in (page, other)]
+    assert langs == ["ko", None]
+
+
 def test_a_row_of_every_kind_is_explained(models, task):
     model, given = models[task]
     done = call("explain", model, given, "--row", "2", "--device", "cpu")
@@ -144,6 +153,7 @@ def test_a_model_without_attention_says_so_and_exits_with_2(tmp_path):
     done = run("look", plain, picture, "--save", tmp_path / "x.html")
     assert done.returncode == 2
     assert "this model has no attention that could be shown." in done.stderr
+    assert "jumok train ... --set model.attention_after=[2]" in done.stderr
 
     tokenizer = Tokenizer.train(TINY_TEXT, "bpe", 350)
     config = RecurrentConfig(dim=16, embedding=12, attention="none")
@@ -267,3 +277,11 @@ def test_what_is_saved_is_not_served(models, tmp_path, option):
     model, text = models["translation"]
     message = str(fault("look", model, text, "--save", tmp_path / "x.html", *option))
     assert "--port and --host are for the live page" in message
+
+
+def test_a_text_that_the_model_does_not_read_is_named(models, tmp_path):
+    page = ["--save", str(tmp_path / "page.html")]
+    for text, notes in (("the cat sat", 0), ("고양이가 앉았다.", 1)):
+        result = call("look", models["translation"][0], text, *page)
+        assert result.exit_code == 0, result.output
+        assert result.stderr.count("note: target-language") == notes

@@ -107,3 +107,42 @@ def test_smallworld_writes_scenes_in_all_their_splits(tmp_path):
         for path in (tmp_path / "scenes").iterdir()
     }
     assert rows == {"train": 15, "validation": 10, "test": 10, "unseen-combination": 10}
+
+
+def test_leaks_are_counted_and_held_out_pairs_serve_quantize(tmp_path, files):
+    """The run keeps what it held out, for quantize and evaluate."""
+    source = files[1]
+    with source.open("a", encoding="utf-8") as stream:
+        stream.write("sentence number 7!\n")  # beside "sentence number 7"
+    with files[3].open("a", encoding="utf-8") as stream:
+        stream.write("7 번째 문장!\n")
+    done = call("train", *files, *SMALL, "--threads", 1)
+    assert done.exit_code == 0, done.output
+    assert "1 worker thread," in done.output
+    assert " texts stand" in done.output
+    model, kept = "runs/talk/model", tmp_path / "runs" / "talk" / "validation.tsv"
+    sources = [line.split("\t")[0] for line in kept.read_text("utf-8").splitlines()]
+    assert len(sources) == 6
+    told = call("evaluate", model, "--data", kept, "--beam", 1, "--json").stdout
+    assert f"0 of {len(sources)} " in told or f"none of {len(sources)} texts" in told
+    trained = next(n for n in range(60) if f"sentence number {n}" not in sources)
+    test = tmp_path / "test.tsv"
+    test.write_text(f"sentence number {trained}\tx\nQuite another thing.\ty\n", "utf-8")
+    told = call("evaluate", model, "--data", test, "--beam", 1, "--json").stdout
+    assert "1 of 2 texts are in the training data (50.0%)" in told
+    given = call("evaluate", model, "--data", test, "--beam", 1, "--json", "--train", test)
+    assert "2 of 2 texts are in the training data" in given.stdout
+    small = call("quantize", model, "--to", "int8", "--output", "small", "--force", "a test")
+    assert small.exit_code == 0, small.output
+    assert "validation.tsv: 6 sentences" in small.stdout
+
+
+def test_three_processes_are_refused_before_they_start(files):
+    error = fault("train", *files, "--processes", 3)
+    assert "the examples of a step are divided among 1, 2, 4, 8, ... processes." in str(error)
+    assert error.do == "--processes 2"
+
+
+def test_names_of_papers_are_told_as_keys(files):
+    error = fault("train", *files, "--set", "model.feedforward_kind=swiglu")
+    assert 'it is feedforward_kind = "gated" with activation = "silu"' in str(error)

@@ -36,7 +36,7 @@ def test_commands_of_the_page_run(page: str, text: Path, tmp_path: Path, monkeyp
     bundle = transformer(tmp_path / "model")  # of sizes that the native engine has
     Path("terms.tsv").write_text("cat\t고양이\n", encoding="utf-8")
     commands = re.findall(r"^    jumok (.*)$", (ROOT / "docs" / page).read_text("utf-8"), re.M)
-    assert len(commands) == 6
+    assert len(commands) == 7
     for command in commands:
         words = shlex.split(command.removesuffix(" > OUT"))
         named = {"MODEL": str(bundle), "FILE": str(text)}
@@ -60,7 +60,53 @@ def test_json_says_what_was_forced_and_how_sure(tiny_bundle: Path, text: Path) -
     assert 0 < first["confidence"] < 1
     assert (empty["confidence"], empty["forced"], empty["inserted"]) == (None, [], [])
     assert last["text"].count("ACME-12") == last["text"].count("<b>") == 1
-    assert [line.split(":")[0] for line in err.splitlines()] == ["line 1", "line 3"]
+    unsure = [line for line in err.splitlines() if not line.startswith("note: ")]
+    assert [line.split(":")[0] for line in unsure] == ["line 1", "line 3"]
+
+
+@pytest.fixture
+def odd(tmp_path: Path) -> Path:
+    file = tmp_path / "odd.txt"
+    file.write_text("the cat sat\n고양이가 앉았다.\nКот сидел.\n개가 짖었다.\n", encoding="utf-8")
+    return file
+
+
+SHORT = ("--beam", "1", "--maximum-length", "6")  # nobody trained the model
+
+
+def said(output: str) -> list[str]:
+    """The notes on sources; those on the translations of an untrained model vary."""
+    return [line for line in output.splitlines() if re.match(r"note: (target|unknown)-", line)]
+
+
+def test_odd_lines_are_counted_once_and_marked_on_request(tiny_bundle: Path, odd: Path) -> None:
+    out, err = ran("translate", tiny_bundle, odd, *SHORT, "--flags")
+    notes = [set(line.rsplit("\t", 1)[1].split(",")) for line in out.split("\n")[:-1]]
+    sources = {"target-language", "unknown-script"}
+    expected = [set(), {"target-language"}, {"unknown-script"}, {"target-language"}]
+    assert [each & sources for each in notes] == expected
+    assert said(err) == [
+        "note: target-language: 2 lines, the first is 2: written in the script of the target "
+        "language",
+        "note: unknown-script: 1 line, the first is 3: written in a script that the source "
+        "language does not use",
+    ]
+    out, _ = ran("translate", tiny_bundle, odd, *SHORT, "--json")
+    assert "target-language" in json.loads(out.splitlines()[3])["notes"]
+    plain, _ = ran("translate", tiny_bundle, odd, *SHORT)
+    assert [line.rsplit("\t", 1)[0] for line in plain.splitlines()] == [
+        json.loads(line)["text"] for line in out.splitlines()
+    ]
+
+
+def test_documents_and_evaluations_count_what_is_odd(tiny_bundle: Path, odd: Path) -> None:
+    page = odd.with_suffix(".html")
+    page.write_text("<p>the cat sat</p><p>고양이가 앉았다.</p>", encoding="utf-8")
+    _, err = ran("translate", tiny_bundle, page, *SHORT)
+    assert said(err)[0].startswith("note: target-language: 1 text, the first is 2")
+    scored = ("--source", odd, "--reference", odd, *SHORT)
+    out, _ = ran("evaluate", tiny_bundle, *scored)
+    assert said(out)[0].startswith("note: target-language: 2 lines, the first is 2")
 
 
 def test_contradicting_options_are_refused(tiny_bundle: Path, text: Path) -> None:

@@ -161,6 +161,17 @@ def test_a_glossary_may_be_a_pipe_and_a_plugin_may_not(tiny_bundle: Path, tmp_pa
     assert "the plugin is a pipe" in said("--plugin", pipe, "translate", tiny_bundle, text)
 
 
+def test_terms_that_a_document_lacks_are_named(tiny_bundle: Path, tmp_path: Path) -> None:
+    page, terms = tmp_path / "page.md", tmp_path / "terms.tsv"
+    page.write_text("# cat\n\nthe cat sat\n")
+    terms.write_text("cat\tk\n")
+    done = call("translate", tiny_bundle, page, "--glossary", terms, "--maximum-length", "5")
+    assert done.exit_code == 0, done.output
+    assert done.stdout.startswith("# k\n")
+    assert "text 2 (the cat sat): the glossary's term cat was not used" in done.stderr
+    assert "text 1" not in done.stderr
+
+
 def test_half_a_character_is_no_text(tiny_bundle: Path) -> None:
     for arguments in (
         ["translate", tiny_bundle, "--prefix", HALF],

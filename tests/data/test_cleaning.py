@@ -175,6 +175,8 @@ def test_lengths_words_letters_and_addresses() -> None:
         False,  # six times as long, and yet within SHORT
     ]
     # A source that is usually half as long: 20 fit 40.
+    lengths = np.array([20, 20, 90]), np.array([90, 70, 20])
+    assert rules.differing_lengths(*lengths, 2.0, 0.5).tolist() == [1, 0, -1]
     assert rules.unequal_lengths(of(("x" * 20, "y" * 90)), 2.0, 0.5).tolist() == [True]
     assert rules.unequal_lengths(of(("x" * 20, "y" * 70)), 2.0, 0.5).tolist() == [False]
     words = of(("a" * 41, "b"), ("a" * 40, "b"), ("漢" * 99, "b"), ("b", "x " + "a" * 41 + " y"))
@@ -200,7 +202,8 @@ def test_without_the_package_only_a_named_filter_is_an_error(
     uninstall(monkeypatch, "fasttext")
     filters, notes = usable(CleanConfig(), ("en", "fr"))
     assert filters.language is None
-    assert notes == ['languages are not checked: pip install "jumok[clean]"']
+    said = 'swapped sides and other languages are not looked for: pip install "jumok[clean]"'
+    assert notes == [said]
     with pytest.raises(MissingExtraError, match=r'pip install "jumok\[clean\]"'):
         usable(CleanConfig(language=0.5), ("en", "fr"))
 

@@ -59,7 +59,7 @@ TEXTS = [
 
 
 def test_signatures_are_the_minima_over_all_runs() -> None:
-    found = near.signatures(BothSides.of(*(list(side) for side in zip(*TEXTS, strict=True))))
+    found = near.signatures(*BothSides.of(*(list(side) for side in zip(*TEXTS, strict=True))).sides)
     assert found.tolist() == [plain_signature(*pair) for pair in TEXTS]
 
 
@@ -73,7 +73,7 @@ def test_likeness_estimates_the_share_of_common_runs() -> None:
         other = text[:cut] + "".join(draw.choices(letters, k=300 - cut))
         runs = [{each[i : i + 4] for i in range(297)} for each in (text, other)]
         true = len(runs[0] & runs[1]) / len(runs[0] | runs[1])
-        one, two = near.sketches(near.signatures(BothSides.of([text, other], ["", ""])))
+        one, two = near.sketches(near.signatures(*BothSides.of([text, other], ["", ""]).sides))
         errors.append(float(near.likeness(np.array([one]), np.array([two]))[0]) - true)
     # The standard error of 16 functions is at most 1 / (2 sqrt(16)) = 0.125, and less of 200 means.
     assert abs(np.mean(errors)) < 0.04
@@ -93,5 +93,5 @@ def test_near_repetitions_are_found_and_other_sentences_are_not() -> None:
     batches = [
         BothSides.of(*(list(side) for side in zip(*part, strict=True))) for part in (first, later)
     ]
-    found = [seen.repeated(near.signatures(batch), 0.9).tolist() for batch in batches]
+    found = [seen.repeated(near.signatures(*batch.sides), 0.9).tolist() for batch in batches]
     assert found == [[False, False], [True, False, True]]

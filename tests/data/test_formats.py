@@ -139,7 +139,8 @@ def test_a_table_in_utf16_is_told_how_to_become_utf8(tmp_path: Path) -> None:
         list(read_pairs(Corpus(file=file)))
     assert str(caught.value) == (
         f"{file}: this is text in UTF-16, not plain text in UTF-8.\n"
-        f"  do:       convert it to UTF-8: iconv -f UTF-16 -t UTF-8 {file} > FILE.txt"
+        "  do:       name it, --encoding utf-16, or convert it: "
+        f"iconv -f UTF-16 -t UTF-8 {file} > FILE.txt"
     )
 
 

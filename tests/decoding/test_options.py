@@ -80,7 +80,7 @@ def test_decode_with_penalties(prefixes) -> None:
 def test_penalties_and_constraints_exclude_each_other() -> None:
     options = DecodingOptions(beam=1, presence_penalty=1.0)
     constraints = [[((4,),)] for _ in range(5)]
-    with pytest.raises(ConfigError, match="leave out frequency_penalty and presence_penalty"):
+    with pytest.raises(ConfigError, match="leave out frequency_penalty, presence_penalty"):
         decode(table(), MEMORY, options, constraints=constraints)
 
 

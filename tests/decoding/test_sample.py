@@ -251,6 +251,9 @@ def test_penalties_are_openai_s() -> None:
         counts.note(token)
     assert counts.penalised(scores).tolist() == [1.0, 2.0 - 0.75, 3.0, 4.0 - 1.75]
     assert scores.tolist() == [1.0, 2.0, 3.0, 4.0]
+    counts = WrittenCounts(frequency=0.5, presence=0.0, repetition=2.0)
+    counts.note(2)
+    assert counts.penalised(-scores).tolist() == [-1.0, -2.0, -6.5, -4.0]
 
 
 WORD = 2**64 - 1

@@ -77,3 +77,13 @@ def test_trados_writes_utf_16() -> None:
     content = page.encode("utf-16")
     assert document_format(Path("a.sdlxliff"), content) == "xliff"
     assert ">the cat</target>" in same(content, "xliff").decode("utf-16")
+
+
+@pytest.mark.parametrize("name", ["a.toml", "a.php", "a.jsonc", "a.sbv", "a.textile", "a.py"])
+def test_a_format_that_is_not_read_is_refused_by_its_name(name: str) -> None:
+    with pytest.raises(DataError, match="which cannot be translated as it is"):
+        document_format(Path(name), b"the cat\n")
+
+
+def test_quarto_is_markdown() -> None:
+    assert document_format(Path("a.qmd"), b"# the cat\n") == "markdown"

@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 import jumok
-from jumok.systems.translation.glossary import ATTACHING_SCRIPTS
-from jumok.systems.translation.keeping import Keep, _same_number
+from jumok.systems.translation.kept.keeping import Keep, _same_number
+from jumok.systems.translation.kept.numerals import _pattern
+from jumok.systems.translation.terms.glossary import ATTACHING_SCRIPTS
 from tests.fuzz.steps import Matcher, worst
 
 ROOT = Path(jumok.__path__[0])
@@ -25,14 +26,15 @@ MOST = 2.2
 
 BUILT: dict[str, list[re.Pattern[str]]] = {
     "documents/markup.py": [re.compile(r"</script\s*>", re.IGNORECASE)],
-    "documents/segment.py": [re.compile(re.escape("{name} %d"))],
+    "documents/placing.py": [re.compile(re.escape("{name} %d"))],
     "plot/paper.py": [],  # reads a script of the package
-    "systems/translation/glossary.py": [re.compile(f"[{ATTACHING_SCRIPTS}]")],
-    "systems/translation/keeping.py": [
+    "systems/translation/terms/glossary.py": [re.compile(f"[{ATTACHING_SCRIPTS}]")],
+    "systems/translation/kept/keeping.py": [
         *Keep().code,
         *map(_same_number, ("12", "1,000.5", "10:30", "2024-05-01", "1000000", "1.2.3", "007")),
         re.compile(r"[^\d\.]"),
     ],
+    "systems/translation/kept/numerals.py": [_pattern("0"), _pattern("3")],
 }
 """Examples of the patterns that functions build from what they are given."""
 

@@ -84,7 +84,9 @@ def test_an_unknown_word_lowers_it(calibrated):
     lower = logit(odd.confidence) - logit(known.confidence)
     unknown = float(PROFILE.unknown(["the cta sat"])[0])
     assert unknown > 0.2
-    assert lower == pytest.approx(0.5 * (logit(its) - logit(mine)) - 3.0 * unknown, rel=1e-4)
+    assert lower == pytest.approx(
+        0.5 * (logit(its) - logit(mine)) - 3.0 * log(1.0 + unknown * len("the cta sat")), rel=1e-4
+    )
 
 
 def token_values(translation: Translation) -> tuple[float, ...]:
@@ -92,7 +94,7 @@ def token_values(translation: Translation) -> tuple[float, ...]:
 
 
 def mapped_of(own: float, text: str) -> float:
-    return WORTH.of(own, {"unknown": float(PROFILE.unknown([text])[0])})
+    return WORTH.of(own, {"unknown": log(1.0 + float(PROFILE.unknown([text])[0]) * len(text))})
 
 
 @pytest.mark.skipif(library() is None, reason="needs a C compiler")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from jumok.data.tokenizer import normalize
-from jumok.systems.translation.edges import core
+from jumok.systems.translation.kept.edges import core
 from jumok.systems.translation.translator import Translator
 
 WORDS = "A cat saw it."

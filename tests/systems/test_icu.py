@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from jumok.systems.translation.icu import Messages
+from jumok.systems.translation.kept.icu import Messages
 from jumok.systems.translation.result import Translation
 from jumok.systems.translation.translator import Translator
 

@@ -1,5 +1,6 @@
 """What is said of a translation: sources that the model cannot know, and outputs that are none."""
 
+import json
 from itertools import islice
 
 import pytest
@@ -68,8 +69,6 @@ def test_a_profile_is_the_same_for_texts_together_and_alone(profile):
     "values", [{"grams": "AAAA"}, {"grams": "!"}, {"grams": ""}, {"ratio": 0.0}, {"more": 1}]
 )
 def test_a_damaged_profile_is_refused(values, tmp_path):
-    import json
-
     bundle = transformer(tmp_path / "model")
     config = json.loads((bundle / "config.json").read_text("utf-8"))
     config["profile"] = {"grams": "AA==", "unseen": 0.1, "ratio": 1.0} | values

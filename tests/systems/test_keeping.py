@@ -9,9 +9,8 @@ import pytest
 from jumok.data.tokenizer import Tokenizer
 from jumok.decoding import DecodingOptions
 from jumok.errors import ConfigError, DataError
-from jumok.systems.translation.glossary import Glossary
-from jumok.systems.translation.inserting import corrected
-from jumok.systems.translation.keeping import (
+from jumok.systems.translation.kept.inserting import corrected
+from jumok.systems.translation.kept.keeping import (
     Keep,
     as_keep,
     missing_in,
@@ -19,15 +18,26 @@ from jumok.systems.translation.keeping import (
     separated,
     surplus_in,
 )
-from jumok.systems.translation.markup import TAG, Bare, undress
+from jumok.systems.translation.kept.markup import TAG, Bare, undress
 from jumok.systems.translation.result import Translation
 from jumok.systems.translation.segments import cuts_sentences
 from jumok.systems.translation.spelling import spelling
+from jumok.systems.translation.terms.glossary import Glossary
 from jumok.systems.translation.translator import Translator
 
 SHORT = DecodingOptions(beam=2, maximum_length=30)
 CODE = ["{name}", "{{ x }}", "%s", "%(count)d", "${HOME}", "$USER", "&nbsp;", "a.b@c.org"]
-CODE += ["https://a.b/c?x=1&y=2", "www.a.com"]
+CODE += ["https://a.b/c?x=1&y=2", "www.a.com", "%-5.2f", "%1$s", "%lld", "%'d", "% d", "%%"]
+CODE += [
+    "%{x}",
+    "{:.2f}",
+    "{x: >10}",
+    "{0:{width}}",
+    "{n, number}",
+    "{d, date, short}",
+    "%L1",
+    "%1",
+]
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +49,12 @@ def translator(tiny_bundle: Path) -> Translator:
 def test_code_is_found_whole_and_without_what_follows(code: str) -> None:
     for text in (f"See {code}, now.", f"({code})", code):
         assert [one.text for one in Keep().find(text)] == [code]
+
+
+def test_a_percentage_is_no_placeholder() -> None:
+    for text in ("50 % d'intérêt", "50 % d 100% sure", "5 % i 6 % u"):
+        code = [one.text for one in Keep().find(text) if one.kind == "code"]
+        assert not [one for one in code if one.startswith("%")]
 
 
 def test_user_s_patterns_come_first_and_the_usual_ones_may_be_left_out() -> None:
@@ -67,6 +83,9 @@ def test_user_s_patterns_come_first_and_the_usual_ones_may_be_left_out() -> None
         ("+82-10-1234-5678", "+82-10-1234-5678"),
         ("25", "25개"),
         ("3", "drei"),
+        ("3 dogs", "개 세 마리"),
+        ("the 3rd dog", "셋째 개"),
+        ("2 and 2", "deux et 2"),
     ],
 )
 def test_numbers_may_be_written_as_the_other_language_does(source: str, translation: str) -> None:
@@ -75,7 +94,16 @@ def test_numbers_may_be_written_as_the_other_language_does(source: str, translat
 
 @pytest.mark.parametrize(
     ("source", "translation"),
-    [("3.5", "35"), ("10", "100"), ("12 12", "12"), ("10:30", "10"), ("{a}", "{a")],
+    [
+        ("3.5", "35"),
+        ("10", "100"),
+        ("3 dogs", "세상의 개"),
+        ("2 and 2", "deux"),
+        ("3", "30"),
+        ("12 12", "12"),
+        ("10:30", "10"),
+        ("{a}", "{a"),
+    ],
 )
 def test_what_is_not_the_same_is_missing(source: str, translation: str) -> None:
     assert missing_in(Keep().find(source), translation) != []
@@ -271,7 +299,7 @@ def test_every_sentence_of_a_line_is_translated_by_itself(
     finally:
         jaxtyping.config.update("jaxtyping_disable", False)
     monkeypatch.setattr(translator, "longest_target", 20)
-    with pytest.raises(DataError, match="longer than the model's positions allow"):
+    with pytest.raises(DataError, match="longer than the model can read at once"):
         translator.translate([one * 100], split="none")
 
 

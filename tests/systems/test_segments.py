@@ -4,7 +4,7 @@ from pathlib import Path
 
 from jumok.bundle.reading import TOKENIZER
 from jumok.data.tokenizer import Tokenizer, plain_words
-from jumok.systems.translation.edges import core
+from jumok.systems.translation.kept.edges import core
 from jumok.systems.translation.result import Translation
 from jumok.systems.translation.segments import Segment, cut_lines, join
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from jumok.decoding import DecodingOptions
-from jumok.systems.translation.glossary import Glossary
-from jumok.systems.translation.particles import fitted, suffixes
+from jumok.systems.translation.terms.glossary import Glossary
+from jumok.systems.translation.terms.particles import fitted, suffixes
 from jumok.systems.translation.translator import Translator
 from tests.systems.worded import worded_translator
 
@@ -73,9 +73,26 @@ def test_what_is_kept_is_no_term(translator: Translator) -> None:
     assert "궤짝" not in one.text
 
 
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("the cat saw a {name} dog.", "고양이는 {name} 개를 봤어요."),
+        ("%1$s the cat saw a dog.", "%1$s 고양이는 개를 봤어요."),
+        ("the cat saw a dog. {x}", "고양이는 개를 봤어요. {x}"),
+    ],
+)
+def test_code_that_a_model_does_not_copy_leaves_the_rest(translator, source, expected) -> None:
+    (one,) = translator.translate([source])
+    assert one.text == expected
+    assert one.inserted or "{x}" in source
+
+
 def test_a_term_without_a_sure_word_is_named_and_nothing_changes(tiny_bundle: Path) -> None:
     translator = Translator.load(tiny_bundle)  # nobody trained it: no word depends on the source
-    lines, short = ["the cat sat", "{n, plural, other {the cat sat}}"], DecodingOptions(beam=2)
+    lines, short = (
+        ["the cat sat", "{n, plural, other {the cat sat}}"],
+        DecodingOptions(maximum_length=6),
+    )
     found = translator.translate(lines, short, glossary={"cat": "고양이"})
     plain = translator.translate(lines, short)
     assert [each.text for each in found] == [each.text for each in plain]

@@ -183,7 +183,7 @@ def test_prefix_is_how_the_first_part_begins(translator: Translator) -> None:
 def test_alignment_links_every_target_word_to_a_source_word(translator: Translator) -> None:
     source = "the cat sat on the mat"
     (found,) = translator.translate([source], replace(SHORT, maximum_length=20))
-    words = len(found.text.split(" "))
+    words = len(found.text.split())
     assert sorted(target for _, target in found.alignment) == list(range(words))
     assert all(0 <= source_word < 6 for source_word, _ in found.alignment)
     assert translator.translate([source], SHORT, alignments=False)[0].alignment is None
@@ -215,7 +215,7 @@ def test_alignments_of_parts_point_into_the_whole_line(translator: Translator) -
     (found,) = translator.translate([line], SHORT)
     last_part = cut_lines([line], translator.tokenizer, translator.max_tokens)[-1]
     assert max(source for source, _ in found.alignment) >= last_part.first_word > 100
-    words = len(found.text.split(" "))
+    words = len(found.text.split())
     assert sorted(target for _, target in found.alignment) == list(range(words))
 
 
@@ -280,7 +280,7 @@ def test_learned_positions_set_the_longest_target(tiny_bundle: Path, tmp_path: P
     assert found.text.count("\n") == 0
     with pytest.raises(DataError) as caught:
         short.score(["a", "the cat sat on the mat. " * 20], ["a", "b"])
-    assert "line 2 is longer than the model's positions allow" in str(caught.value)
+    assert "line 2 is longer than the model can read at once" in str(caught.value)
     assert "expected: at most 30 tokens" in str(caught.value)
 
 

@@ -39,6 +39,8 @@ COPIED = [
     "100", "-", "2024-01-15", "12:30", "😀", "👨‍👩‍👧 🎉", "%s", "{name}", "https://a.b/c?d",
     "a@b.org", "&nbsp;", "…", "1.", "- [x]", "(2)", "$HOME", "%(count)d / %(all)d", "3.14 %",
     "1 2 3", "*** ", "10. 20. 30.", "{n, plural, one {#} other {#}}",
+    "%5d %%", "@someone", "#주제", "/usr/local/bin", "C:\\temp", "v2.0", "ISBN 978-3-16-148410-0",
+    "$5", "100 °C", "a" * 1001,
 ]  # fmt: skip
 EMPTY = ["", "  ", "\u200b\u00ad", "\n"]
 LINES = [form.format(*[one] * 4) for form, one in product(FORMS, SENTENCES)] + COPIED * 2
@@ -148,3 +150,13 @@ def test_a_copied_text_says_that_nothing_was_read(tiny_bundle: Path, tmp_path: P
     for look in (partial(choose, trace, "1", None, None), partial(part_sites, trace)):
         with pytest.raises(DataError, match="it was copied"):
             look()
+
+
+def test_a_trace_within_a_recording_is_apart(tiny_bundle: Path) -> None:
+    """Its passes with heads off and words hidden are no uses of the model."""
+    system = jumok.load(tiny_bundle)
+    with jumok.record(system) as recording:
+        trace = jumok.trace(system, "the cat sat", options=SHORT)
+        (answer,) = system.translate(["the cat sat"], SHORT)
+    (recorded,) = recording.traces
+    assert recorded.output == trace.output == answer.text

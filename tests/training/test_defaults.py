@@ -56,7 +56,6 @@ def test_the_recipe_can_be_followed(tmp_path, pairs):
     assert config.data.target_language == ""
     assert config.model.dim == pair_size_for(pairs).dim
     assert config.validation.every * 20 == config.training.steps
-    assert config.data.noise
 
 
 def test_languages_are_read_from_compressed_names(tmp_path):

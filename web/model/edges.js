@@ -1,17 +1,18 @@
 /**
  * What of a text the model reads: its words, without the signs at its edges. The rule is that of
- * systems/translation/edges.py, which gives the page its patterns.
+ * systems/translation/kept/edges.py, which gives the page its patterns.
  */
 
 const LETTER = /\p{L}/u;
 
 /** The function from a normalised text to the span that is read, or null: nothing of it is. */
-export function edgesOf({ before, numberAlone, after, longestAfter, symbols, joiners, most, pairs, code }) {
+export function edgesOf({ before, numberAlone, after, longestAfter, longWord, symbols, joiners, most, pairs, code }) {
   const opening = new RegExp(before, "uy");
   const alone = new RegExp(numberAlone, "u");
   const signs = new RegExp(`(?:[\\s${symbols}][${joiners}]*)*`, "uy");
   const ending = new RegExp(`[${symbols}${joiners}]$`, "u");
   const note = new RegExp(after, "gu");
+  const long = new RegExp(longWord, "u");
   const patterns = code.map((pattern) => new RegExp(pattern, "gu"));
 
   /** Whether there is a letter outside of strings that are kept. */
@@ -42,7 +43,7 @@ export function edgesOf({ before, numberAlone, after, longestAfter, symbols, joi
   }
 
   return (text) => {
-    if (!hasOwnWord(text)) return null;
+    if (long.test(text.trim()) || !hasOwnWord(text)) return null;
     let span = [0, text.length];
     for (let i = 0; i < most; i++) {
       const next = within(text, ...span);

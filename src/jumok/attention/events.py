@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial, wraps
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 MethodArguments = ParamSpec("MethodArguments")
 Result = TypeVar("Result")
@@ -38,8 +38,8 @@ class Listener:
         working: shared by the methods of one owner: calls among these are not reported.
     """
 
-    before: Callable[..., None] | None = None
-    after: Callable[..., None] | None = None
+    before: Callable[..., object] | None = None
+    after: Callable[..., object] | None = None
     working: ReentrancyGuard = field(default_factory=ReentrancyGuard)
 
     def notify(
@@ -113,7 +113,17 @@ def listening_to(owner: object, events: Mapping[str, Listener]) -> AbstractConte
     return listening_to_each((owner, event, each) for event, each in events.items())
 
 
-def listeners(owner: object, event: str) -> tuple[Callable[..., None], ...]:
+@contextmanager
+def unheard() -> Iterator[None]:
+    """Inside the block nothing is reported in this context."""
+    token = _LISTENERS.set(None)
+    try:
+        yield
+    finally:
+        _LISTENERS.reset(token)
+
+
+def listeners(owner: object, event: str) -> tuple[Callable[..., Any], ...]:
     """The functions that receive the facts of this event in this context."""
     everybody = _LISTENERS.get()
     if everybody is None:

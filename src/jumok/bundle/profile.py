@@ -67,7 +67,7 @@ class Profile:
             bits *= 2
         table = np.zeros(bits, np.bool_)
         table[kept >> np.uint32(33 - bits.bit_length())] = True
-        grams = base64.b64encode(np.packbits(table)).decode()
+        grams = base64.b64encode(np.packbits(table).tobytes()).decode()
         shares = cls(grams, 1.0, ratio).unknown(usual)
         return cls(grams, round(float(np.quantile(shares, 0.99)), 4), round(ratio, 4))
 

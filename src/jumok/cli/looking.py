@@ -54,6 +54,17 @@ def saved_trace(family: "Family", given: str, asked: Mapping[str, object]) -> "T
     return load_trace(given, of=family.system)
 
 
+def say_odd(family: "Family", given: str) -> None:
+    """Prints on stderr what is odd about a text to be translated, if anything is."""
+    from jumok.systems.translation.judging import NOTES
+    from jumok.systems.translation.translator import Translator
+
+    if isinstance(family.system, Translator):
+        judge = family.system.judge
+        for code in judge.odd_source(given, *judge.unknown([given])):
+            typer.echo(f"note: {code}: the text is {NOTES[code]}", err=True)
+
+
 @dataclass(frozen=True)
 class Beside:
     """What is compared with."""

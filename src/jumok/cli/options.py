@@ -31,6 +31,10 @@ CONTENT, OUTPUT, MACHINE = "Sentences and terms", "Output", "Machine"
 Split = Literal["auto", "sentences", "length", "none"]
 
 
+_LISTED: dict[Any, Any] = {tuple[str, ...]: list[str]}
+"""Types of options, with those that typer has."""
+
+
 class Without:
     """In the annotation of a group: options, or panels of them, that a command does not have."""
 
@@ -57,7 +61,7 @@ def flat(verb: Callable[..., object]) -> Callable[..., object]:
                 known.name,
                 inspect.Parameter.KEYWORD_ONLY,
                 default=getattr(default, known.name),
-                annotation=Annotated[known.kind, typer_option(known)],
+                annotation=Annotated[_LISTED.get(known.kind, known.kind), typer_option(known)],
             )
             for known in fields
         ]
@@ -67,6 +71,9 @@ def flat(verb: Callable[..., object]) -> Callable[..., object]:
         made = {}
         for name, (default, fields) in groups.items():
             values = {each.name: given.pop(each.name) for each in fields}
+            values |= {
+                each.name: tuple(values[each.name]) for each in fields if each.kind in _LISTED
+            }
             decoding = isinstance(default, DecodingOptions)
             made[name] = default.changed(values) if decoding else replace(default, **values)
         return verb(**{**given, **made})
@@ -171,7 +178,7 @@ class GoldFiles(PairFiles):
 
 
 @dataclass(frozen=True)
-class Reading:
+class ReadingOptions:
     """What of a line a translator reads, and where it is cut."""
 
     split: Split = option(

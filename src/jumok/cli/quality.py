@@ -18,7 +18,7 @@ from jumok.config import Config, TranslationConfig
 from jumok.config.families import LanguageModelConfig
 from jumok.config.recipe import load_config
 from jumok.data.pairs.corpus import Corpus, read_pairs
-from jumok.data.texts.corpus import TextCorpus, documents
+from jumok.data.texts.corpus import HeldOutTail, TextCorpus, all_documents, documents
 from jumok.data.tokenizer import START
 from jumok.decoding.options import FOR_TRANSLATION
 from jumok.errors import ConfigError, JumokError, Location
@@ -36,7 +36,7 @@ from jumok.systems.language_model import LanguageModel, joined_scores
 from jumok.systems.translation.result import Translation
 from jumok.systems.translation.segments import MODEL_ALONE
 from jumok.systems.translation.translator import Translator
-from jumok.training.folder import RECIPE, SMALLWORLD, TEST
+from jumok.training.folder import RECIPE, SMALLWORLD, TEST, VALIDATION
 from jumok.training.preparing.pairs import corpus_of_pairs
 from jumok.training.preparing.texts import corpus_of
 
@@ -160,6 +160,8 @@ def _pairs_of_run(config: Config, run: Path) -> Sequence[Corpus] | None:
         return [Corpus(file=test)]
     if (world / "test.en").is_file():
         return [Corpus(world / "test.en", world / "test.ko", name="smallworld test")]
+    if (run / VALIDATION).is_file():
+        return [Corpus(file=run / VALIDATION)]
     corpora = [corpus_of_pairs(each, config.data.skip_damaged) for each in config.data.validation]
     return _there(corpora, (file for each in corpora for file in each.files))
 
@@ -208,16 +210,16 @@ def measure_language_model(asked: QualityCheck) -> ComparedModels:
     """
     if asked.check is not None:
         raise ConfigError("--check names pairs, and a language model reads one text.", do=GIVE_TEXT)
-    if asked.data is not None:
-        column = as_column(asked.columns.split(",")[0])
-        corpora: Sequence[TextCorpus] = [TextCorpus(asked.data, column)]
-    else:
-        corpora = asked.own_data(_texts_of_run, GIVE_TEXT)
+    own = None if asked.data is not None else asked.own_data(_texts_of_run, GIVE_TEXT)
     first, second = (
         LanguageModel.load(each, device="cpu", engine="torch")
         for each in (asked.model, asked.quantized)
     )
-    texts = list(chain.from_iterable(documents(each, first.documents) for each in corpora))
+    if asked.data is not None:
+        corpus = TextCorpus(asked.data, as_column(asked.columns.split(",")[0]))
+        own = corpus.file.name, list(documents(corpus, first.documents))
+    assert own is not None
+    name, texts = own
     before = joined_scores(first.score(texts, batch_size=asked.batch))
     with computing_in(second.model, asked.quantized.precision):
         after = joined_scores(second.score(texts, batch_size=asked.batch))
@@ -227,16 +229,27 @@ def measure_language_model(asked: QualityCheck) -> ComparedModels:
             first.context,
             asked.batch,
         )
-    on = f"{', '.join(each.file.name for each in corpora)}: {len(before.tokens):,} tokens"
+    on = f"{name}: {len(before.tokens):,} tokens"
     score = Score("perplexity", before.perplexity, signature="exp(loss)", on=on)
     return ComparedModels(on, (score,), (replace(score, value=after.perplexity),), equal)
 
 
-def _texts_of_run(config: Config, _: Path) -> Sequence[TextCorpus] | None:
+def _texts_of_run(config: Config, _: Path) -> tuple[str, list[str]] | None:
+    """The validation documents of a recipe, or those that it holds out; with their files' names."""
     if not isinstance(config, LanguageModelConfig):
         return None
-    corpora = [corpus_of(each) for each in config.data.validation]
-    return _there(corpora, (each.file for each in corpora))
+    data = config.data
+    corpora = [corpus_of(each) for each in data.validation or data.train]
+    if _there(corpora, (each.file for each in corpora)) is None:
+        return None
+    name, texts = (
+        ", ".join(each.file.name for each in corpora),
+        all_documents(corpora, data.documents),
+    )
+    if data.validation:
+        return name, list(texts)
+    held = HeldOutTail.of(corpora, data.documents, data.held_out)
+    return f"held out of {name}", list(held.kept_out(texts))
 
 
 def measure_labels(asked: QualityCheck) -> ComparedModels:

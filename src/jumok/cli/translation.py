@@ -188,7 +188,10 @@ def translate_to(
         _check_name(output, format)
     if file is None or file == STANDARD:
         name = "standard input"
-        content = in_utf8(sys.stdin.buffer, encoding, Path(name)).read()
+        stdin = sys.stdin.buffer
+        if encoding != UTF8:
+            stdin = in_utf8(stdin, encoding, Path(name))
+        content = stdin.read()
     else:
         content, name = whole_file(file, encoding), str(file)
 

@@ -108,6 +108,17 @@ class DecodingOptions:
         maximum=2,
         panel=LENGTH,
     )
+    repetition_penalty: float = option(
+        1.0,
+        "Multiply the log-probability of a token by this if it was written before: above 1 lowers "
+        "it (greedy decoding and sampling only).",
+        above=0,
+        maximum=100,
+        panel=LENGTH,
+    )
+    stop: tuple[str, ...] = option(
+        (), "End before this text, which is left out. Repeatable.", metavar="TEXT", panel=LENGTH
+    )
     sample: bool = option(
         False, "Sample instead of beam search; ignores --beam.", "--sample", panel=SAMPLING
     )
@@ -156,7 +167,7 @@ class DecodingOptions:
         searched = not self.sample and (self.beam > 1 or bool(self.coverage_penalty))
         if self.penalised and searched:
             raise ConfigError(
-                "frequency and presence penalties need greedy decoding or sampling.",
+                "penalties on written tokens need greedy decoding or sampling.",
                 got=f"beam={self.beam}, coverage_penalty={self.coverage_penalty}",
                 do="set beam=1 and coverage_penalty=0, or sample=True",
             )
@@ -219,15 +230,16 @@ class DecodingOptions:
             )
         if self.penalised:
             raise ConfigError(
-                "frequency and presence penalties need one token after the other, and constraints "
-                "a search.",
-                do="leave out frequency_penalty and presence_penalty, or the constraints",
+                "penalties on written tokens need one token after the other, and constraints a "
+                "search.",
+                do="leave out frequency_penalty, presence_penalty and repetition_penalty, or the "
+                "constraints",
             )
 
     @property
     def penalised(self) -> bool:
         """Whether tokens that were written before are penalised, or favoured."""
-        return bool(self.frequency_penalty or self.presence_penalty)
+        return bool(self.frequency_penalty or self.presence_penalty or self.repetition_penalty != 1)
 
     @cached_property
     def limits(self) -> "Limits":
@@ -257,6 +269,9 @@ language needs; the limit ends runaway repetition."""
 
 FOR_CAPTIONS = DecodingOptions()
 """The defaults of captioning: the maximum length of a caption does not depend on its image."""
+
+ONLY_FOR_CONTINUATION = ("stop",)
+"""The options that language models alone have."""
 
 FOR_CONTINUATION = DecodingOptions(beam=1, sample=True)
 """The defaults of language models."""

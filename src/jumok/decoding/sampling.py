@@ -69,16 +69,18 @@ class Sampling:
 class WrittenCounts:
     """How often one text has each token, and the penalties on these.
 
-        score[t] - frequency * count[t] - presence * (count[t] > 0)
+        score[t] * (repetition if count[t] > 0 else 1)
+            - frequency * count[t] - presence * (count[t] > 0)
 
-    Tokens of the forced beginning, such as a prompt, are not counted.
+    Scores are log-probabilities. Tokens of the forced beginning, such as a prompt, are not counted.
 
     Source: OpenAI's API reference, "Frequency and presence penalties", where the counts are those
-    of sampled tokens.
+    of sampled tokens; Keskar et al. 2019, section 4.1, for the factor, there of logits.
     """
 
-    def __init__(self, frequency: float, presence: float) -> None:
+    def __init__(self, frequency: float, presence: float, repetition: float = 1.0) -> None:
         self._frequency, self._presence = np.float32(frequency), np.float32(presence)
+        self._repetition = np.float32(repetition)
         self._counts: dict[int, int] = {}
 
     def note(self, token: int) -> None:
@@ -87,6 +89,7 @@ class WrittenCounts:
     def penalised(self, scores: Scores) -> Scores:
         lower = scores.copy()
         for token, count in self._counts.items():
+            lower[token] *= self._repetition
             lower[token] -= self._frequency * np.float32(count) + self._presence
         return lower
 

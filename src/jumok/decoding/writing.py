@@ -47,7 +47,9 @@ class WrittenText(SentenceSearch):
         self._over = False
         self._draws = Draws(options.seed, place)
         self._sampling = Sampling(options.temperature, options.top_k, options.top_p, options.min_p)
-        self._counts = WrittenCounts(options.frequency_penalty, options.presence_penalty)
+        self._counts = WrittenCounts(
+            options.frequency_penalty, options.presence_penalty, options.repetition_penalty
+        )
         self._whole = options.sample or options.penalised or watch is not None
         self._banned: list[int] = []
 

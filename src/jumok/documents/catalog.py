@@ -41,6 +41,7 @@ DOCUMENT_READERS: dict[str, Callable[[bytes, Languages], Document]] = {
     "tmx": read_tmx_document,
 }
 _NO_LETTER = re.compile("[\udc80-\udcff]")  # what a byte becomes that is none
+MARKDOWN = (".md", ".mdx", ".qmd", ".rmd", ".markdown")
 FORMATS = tuple(DOCUMENT_READERS)
 BINARY_FORMATS = {"docx"}
 
@@ -54,7 +55,7 @@ def document_format(file: Path, head: bytes) -> str | None:
     kind = kind_of(file, head)
     if kind is None:
         name = bare_name(file).lower()
-        return "markdown" if name.endswith((".md", ".mdx", ".markdown")) else None
+        return "markdown" if name.endswith(MARKDOWN) else None
     if kind in FORMATS:
         return kind
     what, do = FILE_KINDS[kind]
@@ -135,8 +136,8 @@ def translate_document(
         MissingExtraError: the format's library is not installed.
     """
     # A byte order mark is no part of the first line; it stays.
-    of_bytes = isinstance(content, bytes)
-    mark = codecs.BOM_UTF8 if of_bytes and content.startswith(codecs.BOM_UTF8) else b""
+    marked = isinstance(content, bytes) and content.startswith(codecs.BOM_UTF8)
+    mark = codecs.BOM_UTF8 if marked else b""
     document = read_document(content, format, languages, name)
     return mark + document.written(_translated(document, translate))
 

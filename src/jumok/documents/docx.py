@@ -347,7 +347,7 @@ def _sentence(parts: Sequence[_Part]) -> Iterator[_Sentence]:
         amount[part.format] = amount.get(part.format, 0) + len(part.text)
     if not amount:
         return
-    # What stands in a link or a control is no plain text if there is any other.
+    # What is in a link or a control is no plain text if there is any other.
     bare = {part.format for part in parts if part.element.tag not in WRAPPERS and part.text.strip()}
     commonest = max(amount, key=lambda format: (format in bare, amount[format]))
     chunks: list[Chunk] = []

@@ -116,8 +116,17 @@ class _Page:
         escape = partial(_escaped, signs=signs | {"|"} if self.cell else signs)
         yield Slot(
             places[start + len(before)], places[end - 1] + 1, segment,
-            lambda translated: rendered(segment, translated, escape),
+            lambda translated: _begun(rendered(segment, translated, escape)),
         )  # fmt: skip
+
+
+_COMMENT = re.compile(r"((?:<!--(?:[^-]|-(?!->))*+-->|<[?!][^<>]*+>)\s*+)++")
+
+
+def _begun(written: str) -> str:
+    """The text with comments at its end: at its beginning they would make a block of HTML of it."""
+    comments = _COMMENT.match(written)
+    return f"{written[comments.end() :]} {comments[0].rstrip()}" if comments else written
 
 
 def _groups(block: "Token") -> Iterator[tuple[list[Chunk], int]]:

@@ -45,7 +45,7 @@ _INLINE = re.compile(
       | \{\{[<%][^{}]*+\}\}                        # a shortcode
       | \{%(?:[^%{]|%(?!\})|\{(?!%))*+%\}          # a tag of a template
       | \{[ ]?[:\#.][^{}]*+\}                      # attributes
-      | \{/\*(?:[^*]|\*(?!/))*+\*/\}              # a comment of MDX
+      | \{/\*(?:[^*{]|\*(?!/)|\{(?!/\*))*+\*/\}  # a comment of MDX
       | (?<![\w:]):[a-z0-9_+-]++:(?![\w:])         # an emoji by its name
       | (?<!=)==(?!=) | (?<!\+)\+\+(?!\+)          # ends of highlighted and inserted text
     )
@@ -181,7 +181,7 @@ def _last_line(state: "StateBlock", line: str, first: int, end: int) -> int | No
 
 
 def _balanced(state: "StateBlock", first: int, end: int) -> int:
-    """The line on which all brackets are closed that are opened from here; else the first."""
+    """The line on which all brackets are closed that are opened from here, or the first."""
     unclosed = state.env.setdefault("unclosed", set())
     if ("brackets", end) in unclosed:
         return first

@@ -1,6 +1,6 @@
 """Catalogs of a program's messages: .properties and .strings; what YAML and JSON share with them.
 
-A text is replaced where it stands, with the quotes and escapes of its format; every other
+A text is replaced in its place, with the quotes and escapes of its format; every other
 character of the file stays.
 """
 
@@ -132,7 +132,7 @@ def _encodes(letter: str, charset: str) -> bool:
 
 _STRINGS = re.compile(
     r"(?P<comment>/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z)|//[^\n]*+)"
-    r"|\"(?P<string>(?:[^\"\\]|\\.)*+)\"|(?P<sign>[=;\"])",
+    r"|\"(?P<string>(?:[^\"\\]|\\.)*+)(?:\"|(?P<open>\\?+\Z))|(?P<sign>[=;])",
     re.DOTALL,
 )
 _STRINGS_ESCAPE = re.compile(r"\\(?:[Uu]([0-9A-Fa-f]{4})|(.))", re.DOTALL)
@@ -157,7 +157,7 @@ def _strings_in(text: str) -> Iterator[Value]:
     for match in _STRINGS.finditer(text):
         if match["comment"] is not None:
             continue
-        if match["sign"] == '"' or (previous == "value" and match["sign"] != ";"):
+        if match["open"] is not None or (previous == "value" and match["sign"] != ";"):
             raise unreadable("strings", match[0][:60], text.count("\n", 0, match.start()) + 1)
         if match["string"] is not None and previous == "=":
             raw = match["string"]

@@ -84,4 +84,9 @@ def _wrapped(translated: Translated, width: int, joint: str) -> str:
     lines = textwrap.wrap(
         translated.text, max(1, int(width / share)), break_long_words=False, break_on_hyphens=False
     )
+    for number, line in enumerate(lines[1:], start=1):
+        words = lines[number - 1].split(" ")
+        item = ITEM.match(f"{line} ")
+        if item and item[0] and len(words) > 1:  # it would begin an item
+            lines[number - 1], lines[number] = " ".join(words[:-1]), f"{words[-1]} {line}"
     return joint.join(lines)

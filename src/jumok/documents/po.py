@@ -39,7 +39,7 @@ ACCELERATOR = re.compile(
 LABEL = re.compile(r"[A-Z]\S*+(?: \S++){0,3}+")
 """A text in which the key may be a small letter: Save _as."""
 
-_FORMAT = re.compile(r"(?<!no-)\b([a-z-]+)-format\b")
+_FORMAT = re.compile(r"(?<![\w-])(?!no-|impossible-)(?:possible-)?+([a-z-]++)(?<=-format)")
 _PERCENT = re.compile(
     r"%(?:\([\w.]++\)|\d++\$)?+[-+ #0']*+(?:\d++|\*)?+(?:\.(?:\d++|\*)?+)?+"
     r"(?:hh|h|ll|l|q|L|j|z|t)?+[A-Za-z@%]?+"
@@ -97,7 +97,8 @@ def _formatted(source: str, text: str, flags: Iterable[str]) -> str | None:
     """A translation with the arguments of its source, as msgfmt checks them by the flags of the
     entry; None: it has others, or in an order that cannot be written.
     """
-    format = next((named[1] for flag in flags if (named := _FORMAT.search(flag))), "")
+    names = (named[1] for flag in flags if (named := _FORMAT.search(flag)))
+    format = next(names, "").removesuffix("-format")
     if not format:
         return text
     if "brace" in format or format in ("java", "csharp"):
@@ -185,11 +186,11 @@ class PoDocument:
             else:
                 unit.target = written[0]
             unit.markfuzzy()
-        written = bytes(self.store).decode("utf-8")
+        catalog = bytes(self.store).decode("utf-8")
         try:
-            return _named(written, self.charset).encode(self.charset)
+            return _named(catalog, self.charset).encode(self.charset)
         except UnicodeEncodeError:  # a letter that it lacks
-            return _named(written, "UTF-8").encode("utf-8")
+            return _named(catalog, "UTF-8").encode("utf-8")
 
     def _plural_forms(self) -> int:
         count = str(self.store.getheaderplural()[0] or "")

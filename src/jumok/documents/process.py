@@ -31,7 +31,7 @@ MOST_MEMORY = 1 << 30
 """Bytes that documents may take, where the system limits a process (Linux)."""
 
 MOST_SECONDS = 10
-"""Of the processor, for one question, where the system limits them (not on Windows)."""
+"""Processor time for one question, where the system limits them (not on Windows)."""
 
 LENGTH = 8
 """The bytes of a frame's length."""

@@ -152,19 +152,22 @@ def _partners(chunks: Sequence[Chunk]) -> dict[int, int]:
 
 def _segment(chunks: Sequence[Chunk]) -> DocumentSegment:
     partner = _partners(chunks)
-    text = ""
+    parts: list[str] = []
+    length, spaced = 0, True  # what is there already, and whether no space may follow it
     starts: list[int] = []
     apart: set[int] = set()  # points with a space on both sides, of which the text keeps one
     for index, chunk in enumerate(chunks):
-        starts.append(len(text))
+        starts.append(length)
         words = _WHITE.sub(" ", chunk.text)
-        if words.startswith(" ") and (text.endswith(" ") or not text):
+        if words.startswith(" ") and spaced:
             words = words[1:]
             if index and _ends_with_point(chunks, index):
                 apart.add(index - 1)
-        text += words
-    starts.append(len(text))
-    text = text.rstrip(" ")
+        parts.append(words)
+        length += len(words)
+        spaced = words.endswith(" ") if words else spaced
+    starts.append(length)
+    text = "".join(parts).rstrip(" ")
     starts = [min(start, len(text)) for start in starts]
     inlines: list[Inline] = []
     around: list[int] = []

@@ -16,7 +16,7 @@ _TIME = r"(?:\d+:)?\d+:\d\d[,.]\d{1,3}"
 # The line with the times, then the lines up to a blank one.
 CUE = re.compile(rf"^{_TIME}[ \t]*-->[ \t]*{_TIME}[^\n]*\n((?:[^\S\n]*\S[^\n]*(?:\n|\Z))+)", re.M)
 SPEAKER = re.compile(r"[ \t]*[-–—][ \t]?")  # two speakers in one cue, a line each
-BEGINS = re.compile(r"[ \t]*(?:>>|<v[ .]|[A-Z][A-Z0-9 .'-]{0,30}:(?=\s|\Z))")
+NAMED_SPEAKER = re.compile(r"[ \t]*(?:>>|<v[ .]|[A-Z][A-Z0-9 .'-]{0,30}:(?=\s|\Z))")
 """A line of another speaker, who is named."""
 
 SOUND = re.compile(r"[ \t]*(?:\[[^\[\]]*\]|\([^()]*\)|♪[^♪]*♪)[ \t]*")
@@ -119,7 +119,7 @@ def _slots(text: str, first: int, last: int, syntax: _Syntax) -> Iterator[Slot]:
     for end, after in ends:
         speaker = SPEAKER.match(text, first, end)
         sound = SOUND.fullmatch(text, first, end)
-        if lines and (apart or sound or speaker or BEGINS.match(text, first, end)):
+        if lines and (apart or sound or speaker or NAMED_SPEAKER.match(text, first, end)):
             yield from _slot(text, lines, syntax)
             lines = []
         apart = sound is not None
@@ -158,10 +158,14 @@ def _broken(
     letters = list(written)
     # Never inside of a tag.
     spaces = [match.start() for match in SPACE.finditer(written) if match[0] == " "]
+    left, after = list[int](), 0  # the spaces that are left before the next line, and those behind
     for number in range(1, min(lines, len(spaces) + 1)):
         ideal = len(written) * number // lines
-        after = bisect_left(spaces, ideal)
-        near = range(max(after - 1, 0), min(after + 1, len(spaces)))
-        space = spaces.pop(min(near, key=lambda index: abs(spaces[index] - ideal)))
-        letters[space] = newline
+        begun, after = after, max(after, bisect_left(spaces, ideal))
+        left += spaces[begun:after]
+        if after < len(spaces) and (not left or abs(spaces[after] - ideal) < abs(left[-1] - ideal)):
+            letters[spaces[after]] = newline
+            after += 1
+        else:
+            letters[left.pop()] = newline
     return "".join(letters)

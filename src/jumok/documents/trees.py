@@ -13,7 +13,7 @@ from jumok.documents.messages import MessagesDocument, Value, unreadable
 from jumok.documents.segment import DEEPEST, DocumentSegment, Translated
 from jumok.errors import DataError, Location, optional_import
 
-_JSON = re.compile(r'"(?:[^"\\]|\\.)*+"|[{}\[\],]|[^\s"{}\[\],:]++')
+_SIGN = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?+\Z)|[{}\[\],]|[^\s"{}\[\],:]++')
 
 
 class _Scalar(NamedTuple):
@@ -28,7 +28,7 @@ class _Scalar(NamedTuple):
 def _scalars(text: str) -> Iterator[_Scalar]:
     """The values of JSON that can be read, in the order of the file."""
     path: list[str | int | None] = []  # None: of an object, before a key
-    for match in _JSON.finditer(text):
+    for match in _SIGN.finditer(text):
         sign = match[0]
         if sign in "{[":
             path.append(0 if sign == "[" else None)
@@ -130,10 +130,10 @@ def read_yaml(content: bytes) -> MessagesDocument:
     class ShallowScanner(Scanner):
         """Its time grows with the square of the depth, so there is a deepest."""
 
-        def fetch_flow_collection_start(self, *args: Any, **named: Any) -> None:
+        def fetch_flow_collection_start(self, token: Any, to_push: str) -> None:
             if len(self.flow_context) >= DEEPEST:
                 raise YAMLError(f"lists in lists are more than {DEEPEST} deep")
-            super().fetch_flow_collection_start(*args, **named)
+            super().fetch_flow_collection_start(token, to_push)
 
     yaml = YAML(typ="safe", pure=True)
     yaml.Scanner = ShallowScanner

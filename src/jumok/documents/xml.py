@@ -153,7 +153,7 @@ def _xliff_slots(text: str, sequence: list[Token], languages: Languages) -> Iter
 
 
 def _is_kept(text: str, token: Token, around: Sequence[bool]) -> bool:
-    """Whether an element is not to be translated, as it says, or else the one around it."""
+    """Whether an element is not to be translated, by its own attribute or the element around it."""
     said = attributes(text[token.start : token.end]).get("translate")
     return said.value == "no" if said else bool(around and around[-1])
 
@@ -192,11 +192,16 @@ def _unit(text: str, unit: Token, sides: dict[str, _Side]) -> Iterator[Slot]:
         state = state or known.get("state")
         unfinished = bool(state and state.value in UNFINISHED)
         if unfinished and (drafted := known.get("state")):
-            start, end = unit.start + drafted.start, unit.start + drafted.end
+            span = unit.start + drafted.start, unit.start + drafted.end
             done = partial(_constant, "translated")
-            yield Slot(start, end, DocumentSegment(""), done, keep=False)
+            yield Slot(*span, DocumentSegment(""), done, keep=False)
     segmented = sides.get("seg-source", source)
     parts = _segments(segmented.inside, text) or [_Part(segmented.inside)]
+    draft = known.get("state") if target is not None and unfinished else None
+    if draft and any(paragraph(xml_chunks(text, part.inside)) for part in parts):
+        span = unit.start + draft.start, unit.start + draft.end
+        done = partial(_constant, "translated")
+        yield Slot(*span, DocumentSegment(""), done, keep=False)
     present = {part.number: part for part in _segments(target.inside, text)} if target else {}
     if target is not None and parts[0].number and {one.number for one in parts} <= present.keys():
         for part in parts:
@@ -204,12 +209,12 @@ def _unit(text: str, unit: Token, sides: dict[str, _Side]) -> Iterator[Slot]:
             content = paragraph(xml_chunks(text, part.inside))
             if not unfinished and _has_text(text, there.inside):
                 continue
-            begin, end = there.tags(text)
+            tags = there.tags(text)
             if content is not None:
-                yield _written(content, begin, end, *there.span())
+                yield _written(content, *tags, *there.span())
             elif part.inside:  # a number, a sign
                 same = text[part.inside[0].start : part.inside[-1].end]
-                copied = partial(_constant, f"{begin}{same}{end}")
+                copied = partial(_constant, f"{tags[0]}{same}{tags[1]}")
                 yield Slot(*there.span(), DocumentSegment(""), copied, keep=False)
         return
     if target is not None and not unfinished and _has_text(text, target.inside):
@@ -281,16 +286,13 @@ def _rebuilt(
     contents = [paragraph(xml_chunks(text, part.inside)) for part in parts]
     if not any(contents):
         return
-    at = side.begin.end
+    at = copied = side.begin.end
     for part, content in zip(parts, contents, strict=True):
-        start, stop = (part.inside[0].start, part.inside[-1].end) if part.inside else (at, at)
-        begin, at = begin + text[at:start], stop
-        if content is None:
-            begin += text[start:stop]
-            continue
-        yield _written(content, begin, "", first, last)
-        begin, first = "", last
-    close = begin + text[at : side.end.start if side.end else at] + end
+        start, at = (part.inside[0].start, part.inside[-1].end) if part.inside else (at, at)
+        if content is not None:
+            yield _written(content, begin + text[copied:start], "", first, last)
+            begin, first, copied = "", last, at
+    close = begin + text[copied : side.end.start if side.end else at] + end
     yield Slot(last, last, DocumentSegment(""), partial(_constant, close), keep=False)
 
 

@@ -81,8 +81,8 @@ def calibrated(outputs: Sequence[JudgedOutput], meaning: str, on: str) -> Calibr
     halves = np.arange(len(outputs)) % 2 == 0
     held_out = np.empty(len(outputs))
     for half in (halves, ~halves):
-        fitted = fit([outputs[row] for row in np.flatnonzero(~half)])
-        for row in np.flatnonzero(half):
+        fitted = fit([outputs[row] for row in np.flatnonzero(~half).tolist()])
+        for row in np.flatnonzero(half).tolist():
             held_out[row] = fitted.of(outputs[row].own, outputs[row].evidence)
     own = np.array([each.own for each in outputs])
     bins = reliability_bins(held_out[usual], truth[usual])
@@ -103,7 +103,7 @@ def calibrated(outputs: Sequence[JudgedOutput], meaning: str, on: str) -> Calibr
     )
 
 
-SIGNS = {"own": 1, "least": 1, "unknown": -1, "pieces": -1, "length": -1}
+SIGNS = {"own": 1, "mean": 1, "unknown": -1, "length": -1}
 """Whether more of it may only raise the probability that an output is right, or only lower it."""
 
 
@@ -123,6 +123,7 @@ def fit(outputs: Sequence[JudgedOutput]) -> Calibration:
         name: np.array([each.evidence[name] for each in outputs]) for name in outputs[0].evidence
     }
     names = [name for name, values in columns.items() if float(np.ptp(values)) > 1e-9]
+    names = names if 0 < positives < total else []
     while True:
         weights, shift = _regression([columns[name] for name in names], targets)
         known = dict(zip(names, weights, strict=True))

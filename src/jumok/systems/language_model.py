@@ -29,6 +29,7 @@ from jumok.systems.text_writer import (
     WrittenElsewhere,
     beam_searched,
     native_writer,
+    until_stop,
     without_gradients,
     writer_of,
     written_tokens,
@@ -203,7 +204,7 @@ class LanguageModel(BesideTorch[NativeCausal]):
 
         Args:
             prompt: may be empty: the text then starts from scratch.
-            options: how to decode; its lengths and `nbest` have no effect here.
+            options: how to decode; its lengths and `nbest` have no effect here, `stop` only here.
             max_tokens: the maximum number of tokens to write.
 
         Raises:
@@ -211,7 +212,7 @@ class LanguageModel(BesideTorch[NativeCausal]):
             ModelError: logits are not finite numbers.
         """
         tokens = self.generate_tokens(prompt, options, max_tokens=max_tokens)
-        return certain_text(self.tokenizer, prompt, tokens)
+        return until_stop(certain_text(self.tokenizer, prompt, tokens), options.stop)
 
     def generate_tokens(
         self,

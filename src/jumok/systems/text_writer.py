@@ -1,6 +1,6 @@
 """Token-by-token text generation. Nothing here imports torch."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from typing import Any, Protocol, runtime_checkable
 
@@ -160,3 +160,50 @@ def without_gradients(tokens: Iterator[int]) -> Iterator[int]:
         if token is None:
             return
         yield token
+
+
+class UntilStop:
+    """A growing text that ends before certain texts, whose possible beginnings are kept back.
+
+    Attributes:
+        length: the number of characters so far, before `stop` is looked for.
+        stopped: whether one of them was found.
+    """
+
+    def __init__(self, stop: tuple[str, ...]) -> None:
+        self._stop, self._longest = stop, max(map(len, stop), default=0)
+        self._kept = ""
+        self.length, self.stopped = 0, False
+
+    def add(self, part: str) -> str:
+        """What is certain now; may be empty."""
+        self.length += len(part)
+        self._kept += part
+        places = [place for each in self._stop if (place := self._kept.find(each)) >= 0]
+        self.stopped = bool(places)
+        safe = min(places) if places else len(self._kept) - self._held_back()
+        certain, self._kept = self._kept[:safe], self._kept[safe:]
+        return certain
+
+    def rest(self) -> str:
+        """What was kept back, after the last token."""
+        return self._kept
+
+    def _held_back(self) -> int:
+        """The number of characters at the end that may begin a text of `stop`."""
+        for length in range(min(self._longest - 1, len(self._kept)), 0, -1):
+            if any(each.startswith(self._kept[-length:]) for each in self._stop):
+                return length
+        return 0
+
+
+def until_stop(parts: Iterable[str], stop: tuple[str, ...]) -> Iterator[str]:
+    """The parts of a growing text up to the first of these texts."""
+    until = UntilStop(stop)
+    for part in parts:
+        if certain := until.add(part):
+            yield certain
+        if until.stopped:
+            return
+    if rest := until.rest():
+        yield rest

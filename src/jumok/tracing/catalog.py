@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 
 import torch
 
+from jumok.attention.events import unheard
 from jumok.decoding import DecodingOptions
 from jumok.errors import DataError, Location
 from jumok.inspection.hooks.intervene import UNCHANGED, Change
@@ -56,7 +57,7 @@ def trace(
     request = TraceRequest(
         options or tracer.options, target, level, change, prefix, extras, name, segment
     )
-    with torch.inference_mode():
+    with torch.inference_mode(), unheard():  # a recording around it is of other uses
         return trace_with(tracer, system, str(given), request)
 
 

@@ -60,7 +60,7 @@ def changed(
         for each in model.modules() if isinstance(model, System) else [model]:
             count = heads_of(each)
             if not count:
-                raise without_attention()
+                raise without_attention(model)
             named = heads_off and not isinstance(heads_off, Mapping)
             layers = _layers(each) if named or weights else {}  # paths need no names
             change = Change(

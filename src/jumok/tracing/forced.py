@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import torch
 from torch import nn
@@ -65,6 +65,11 @@ class ForcedPass:
     segment: int | None = 0
     segments: int = 1
 
+    @property
+    def place(self) -> dict[str, Any]:
+        """The text, and the segment of it, as `Trace` names them."""
+        return {"text": self.text, "segment": self.segment, "segments": self.segments}
+
 
 @dataclass(frozen=True)
 class Tracer(Generic[Traced]):
@@ -92,7 +97,7 @@ def tracer_of(system: System) -> Tracer[System]:
     """
     place = KINDS[system.task].trace
     if place is None:
-        raise without_attention()
+        raise without_attention(system)
     tracer: Tracer[System] = import_string(place)
     return tracer
 
@@ -108,7 +113,7 @@ def trace_with(tracer: Tracer[Traced], system: Traced, given: str, request: Trac
     model, extras = adapter.model, request.extras
     count = heads_of(model)
     if not count:
-        raise without_attention()
+        raise without_attention(system)
     roles_of(model)  # a module without one is refused, even if this pass does not use it
     full = extras.layers or request.level == "full"
     with changed(model, request.change, count):
@@ -148,9 +153,7 @@ def trace_with(tracer: Tracer[Traced], system: Traced, given: str, request: Trac
         trace,
         fingerprint=system.fingerprint,
         level=request.level,
-        text=forced.text,
-        segment=forced.segment,
-        segments=forced.segments,
+        **forced.place,
         output=adapter.labels[chosen[0]] if forced.output is None else forced.output,
         sites=sites_at(trace.sites, request.level),
         streams={**trace.streams, **arrays_of(states)} if request.level == "full" else {},
@@ -162,8 +165,7 @@ def trace_with(tracer: Tracer[Traced], system: Traced, given: str, request: Trac
 
 def _copied(adapter: ModelAdapter, forced: ForcedPass, level: Level) -> Trace:
     trace = trace_of_copy(adapter, forced.text, level)
-    output = forced.output or ""
-    return replace(trace, output=output, segment=forced.segment, segments=forced.segments)
+    return replace(trace, output=forced.output or "", **forced.place)
 
 
 def _attributions(

@@ -198,7 +198,9 @@ def _axis(tokens: Sequence[str] | Axis) -> Axis:
             expected='a list such as ["the", "cat"], with one token or more',
             got=repr(tokens),
         )
-    return Axis(tuple(tokens), tuple(range(len(tokens))), tuple(tokens))
+    # Half a character, as tokens of bytes may be, cannot be written to a file.
+    known = tuple(token.encode("utf-8", "replace").decode() for token in tokens)
+    return Axis(known, tuple(range(len(known))), known)
 
 
 def _as_mask(allowed: Mask | Tensor | None) -> Mask | None:

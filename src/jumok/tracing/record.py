@@ -69,7 +69,7 @@ def record(
     check_ours(system)
     adapter = recordable(system, name)
     if not roles_of(adapter.model):
-        raise without_attention()
+        raise without_attention(system)
     recording = Recording()
     passes: list[RecordedPass] = []
     finish: Callable[[RecordedPass], None] = passes.append

@@ -121,14 +121,14 @@ def tree_site(
 def traces_of(adapter: ModelAdapter, recorded: RecordedPass, level: Level) -> Iterator[Trace]:
     """A trace for each sentence of a pass, and for each hypothesis that a search returned."""
     if recorded.copied is not None:
-        number = recorded.numbers[0]._asdict()
+        number = vars(recorded.numbers[0])
         trace = trace_of_copy(adapter, recorded.copied, level)
         yield replace(trace, changes=recorded.changes, **number)
     if not adapter.target:
         rows = 0 if recorded.source is None else len(recorded.source)
         for row in range(rows):
             trace = trace_of_row(adapter, recorded, level, row)
-            number = recorded.numbers[row]._asdict()
+            number = vars(recorded.numbers[row])
             yield replace(trace, **number, **_label(adapter, recorded, row))
     for row, tree in enumerate(recorded.trees):
         if not tree.tokens:
@@ -144,7 +144,7 @@ def traces_of(adapter: ModelAdapter, recorded: RecordedPass, level: Level) -> It
             if adapter.ends and place < len(hypotheses) and hypotheses[place].finished:
                 chosen.append((end, END))
             steps = _steps(adapter, recorded, tree, chosen)
-            number = recorded.numbers[row]._asdict()
+            number = vars(recorded.numbers[row])
             if recorded.texts:
                 text, outputs = recorded.texts[row]
                 trace = replace(trace, text=text, output=outputs[place])

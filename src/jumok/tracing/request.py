@@ -9,6 +9,8 @@ from jumok.decoding import DecodingOptions
 from jumok.errors import DataError, ModelError
 from jumok.inspection.hooks.intervene import UNCHANGED, Change
 from jumok.inspection.trace import Level
+from jumok.kinds import KINDS
+from jumok.systems.base import System
 
 TRACE_LEVEL: Level = "qk"
 
@@ -64,11 +66,13 @@ class TraceRequest:
     segment: int | None = None
 
 
-def without_attention() -> ModelError:
+def without_attention(model: object) -> ModelError:
     """The error for a model without attention, of which nothing can be traced."""
+    key = KINDS[model.task].attention if isinstance(model, System) else None
     return ModelError(
         "this model has no attention that could be shown.",
-        do="train a model with attention: the lectures compare both (jumok lab)",
+        do="train a model with attention"
+        + (f": jumok train ... --set {key}" if key else ", as those of the lectures (jumok lab)"),
     )
 
 

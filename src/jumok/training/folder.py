@@ -8,7 +8,7 @@ checkpoint.json         the last checkpoint, and checkpoint.previous.json
 checkpoint-*.safetensors  their slices, one for each process
 model/                  the bundle of the best validation
 steps/000500/           the bundle of each validation, if the recipe keeps all
-test.tsv                the held-out test data
+validation.tsv, test.tsv  pairs that were held out of the training data
 cleaning.json           what the filters found in pairs of sentences
 smallworld/, scenes/    the built-in corpus, if it is used
 start.json, earlier/    the model that is trained further, and the data of its earlier training
@@ -35,7 +35,8 @@ CONFIG, TOKENIZER, MODEL = "config.json", "tokenizer.model", "model"
 RECIPE = "recipe.toml"
 VALIDATED = "steps"
 CLEANING = "cleaning.json"
-SMALLWORLD, SCENES, TEST = "smallworld", "scenes", "test.tsv"  # generated training data
+SMALLWORLD, SCENES = "smallworld", "scenes"  # generated training data
+VALIDATION, TEST = "validation.tsv", "test.tsv"
 START, EARLIER = "start.json", "earlier"  # the model that is trained further, and its data
 # What a resumed run may change: its length, its log and its speed, but not its steps.
 FREE_TO_CHANGE = frozenset(
@@ -90,7 +91,7 @@ def start(folder: Path) -> None:
         for generated in (SMALLWORLD, SCENES, VALIDATED, EARLIER):
             shutil.rmtree(folder / generated, ignore_errors=True)
         # The file by which a run is known goes last.
-        for name in (RECIPE, LOG, TOKENIZER, TEST, START, CONFIG):
+        for name in (RECIPE, LOG, TOKENIZER, VALIDATION, TEST, START, CONFIG):
             (folder / name).unlink(missing_ok=True)
     except OSError as error:
         raise _cannot_be_made(folder, error) from error

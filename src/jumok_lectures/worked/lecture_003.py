@@ -118,7 +118,7 @@ def four_keys() -> WorkedExample:
     looks = explained(trace, 0).looks
     products = ", ".join(f"{look.product:g}" for look in looks)
     weights = [look.weight for look in looks]
-    largest = 1 + max(range(4), key=lambda number: looks[number].product)
+    largest = 1 + max(range(4), key=lambda number: looks[number].weight)
     return WorkedExample(
         T.quote("18"),
         T("four_keys_title"),

@@ -58,6 +58,13 @@ def test_a_translation_has_all_that_was_asked_for(client, translator):
     assert (found["engine"]["name"], found["engine"]["precision"]) == ("native", "fp32")
 
 
+def test_a_text_in_the_target_language_is_noted(client):
+    body = {"text": ["the cat sat", "고양이가 앉았다."], "maximum_length": 6}
+    first, second = client.post("/v1/translate", json=body).json()["answers"]
+    assert "target-language" not in first["notes"]
+    assert "target-language" in second["notes"]
+
+
 def test_the_attention_is_that_of_the_layer_and_the_head(client, translator):
     body = {"text": "the cat sat", "return": ["attention"], "attention": {"layer": 1, "head": 2}}
     answer = client.post("/v1/translate", json=body).json()["answers"][0]["attention"]

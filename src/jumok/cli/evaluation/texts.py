@@ -1,5 +1,6 @@
 """`jumok evaluate` for models of single texts: language models, masked ones, classifiers."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -7,6 +8,7 @@ import typer
 
 from jumok.bundle.card import Score
 from jumok.cli.columns import as_column, two_columns
+from jumok.cli.evaluation.leaks import leak_lines
 from jumok.cli.screen import counted
 from jumok.cli.verbs.evaluate import Evaluation, Judged, judged_labels
 from jumok.errors import DataError, Location
@@ -45,7 +47,10 @@ def evaluate_language_model(asked: Evaluation) -> Judged:
     )
     outputs = [f"{one.loss:.6f}\t{one.bits_per_byte:.6f}" for one in scored]
     documents_read = "1 document" if len(texts) == 1 else f"{len(texts):,} documents"
-    return Judged(scores, outputs, documents_read, columns=("loss", "bits_per_byte"))
+    from jumok.data.leaks import long_lines
+
+    leaks = tuple(leak_lines(asked, list(long_lines(texts))))
+    return Judged(scores, outputs, documents_read, leaks, columns=("loss", "bits_per_byte"))
 
 
 def evaluate_guesses(asked: Evaluation) -> Judged:
@@ -69,7 +74,8 @@ def evaluate_guesses(asked: Evaluation) -> Judged:
 
     guesses = score_masked_lm(system._model, batches)
     on = f"{int(guesses.guesses.sum()):,} tokens of {len(texts):,} texts"
-    return Judged(guesses.scores(masking.signature, on), [], f"{len(texts):,} texts")
+    leaks = tuple(leak_lines(asked, texts))
+    return Judged(guesses.scores(masking.signature, on), [], f"{len(texts):,} texts", leaks)
 
 
 def evaluate_labels(asked: Evaluation) -> Judged:
@@ -88,7 +94,8 @@ def evaluate_labels(asked: Evaluation) -> Judged:
     truth = [label_number(example, system.labels) for example in examples]
     texts = [example.text for example in examples]
     predicted = system.probabilities(texts, asked.machine.batch).argmax(dim=1).tolist()
-    return judged_labels(truth, predicted, system.labels, f"{len(texts):,} texts")
+    judged = judged_labels(truth, predicted, system.labels, f"{len(texts):,} texts")
+    return replace(judged, details=(*judged.details, *leak_lines(asked, texts)))
 
 
 def _read_texts(

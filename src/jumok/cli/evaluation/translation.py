@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from jumok.bundle.card import Score
 from jumok.cli.columns import as_column, pairs_of
+from jumok.cli.evaluation.leaks import leak_lines
 from jumok.cli.screen import counted
 from jumok.cli.translation import NoteCounter
 from jumok.cli.verbs.evaluate import Evaluation, Judged
@@ -59,6 +60,7 @@ def evaluate_translation(asked: Evaluation) -> Judged:
             f"{others:,} of {len(pairs):,} lines are cut by jumok translate, or copied in part: "
             + ("these scores are without" if alone else "--split length --no-keep is without")
         )
+    notes += leak_lines(asked, [pair.source for pair in pairs])
     return Judged(
         read_as(scores, split, keep), hypotheses,
         f"{len(pairs):,} sentences, beam {asked.decoding.beam}", (*notes, *odd.lines()),

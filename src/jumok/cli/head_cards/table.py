@@ -42,10 +42,32 @@ class ModelCards(TypedDict):
 
 
 def write_cells(stream: TextIO, models: Sequence[ModelCards], between: str) -> None:
-    """Writes one row a head and one column a measure: numbers in full, lists joined by spaces."""
-    rows = [{"model": each["model"], **head} for each in models for head in each["heads"]]
+    """Writes one row a head and one column a measure: numbers in full, one column an offset, and
+    other lists joined by spaces.
+    """
+    rows = [
+        {"model": each["model"], **_with_offsets(head)} for each in models for head in each["heads"]
+    ]
     plain = [{name: _cell_text(fact) for name, fact in row.items()} for row in rows]
     stream.write(as_table(plain, between))
+
+
+def _with_offsets(head: Mapping[str, object]) -> dict[str, object]:
+    """The measures, with a column for each offset between words."""
+    row: dict[str, object] = {}
+    for name, fact in head.items():
+        if name == "offsets" and isinstance(fact, list | tuple) and isinstance(fact[0], float):
+            row |= {f"offset {at}": share for at, share in zip(_offsets(), fact, strict=True)}
+        else:
+            row[name] = fact
+    return row
+
+
+def _offsets() -> tuple[str, ...]:
+    """The names of the offsets between words."""
+    from jumok.inspection.heads.cards import OFFSETS
+
+    return (f"< {OFFSETS[0]}", *map(_signed, OFFSETS), f"> {OFFSETS[-1]}")
 
 
 def _cell_text(fact: object) -> object:
@@ -77,11 +99,7 @@ def _offset(card: "AnyHeadCard") -> str:
 
     if not isinstance(card, GridCard):
         often, place = max(zip(card.offsets, range(len(card.offsets)), strict=True))
-        from jumok.inspection.heads.cards import OFFSETS
-
-        inner = (_signed(each) for each in OFFSETS)
-        offset = (f"< {OFFSETS[0]}", *inner, f"> {OFFSETS[-1]}")
-        return f"{offset[place]} {100 * often:2.0f} %"
+        return f"{_offsets()[place]} {100 * often:2.0f} %"
     if card.offsets is None:
         return ""
     rows, columns = len(card.offsets) // 2, len(card.offsets[0]) // 2

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, TextIO
@@ -34,7 +34,9 @@ def input_lines(file: Path | None, *, plain: bool = True, encoding: str = UTF8) 
     """
     if file is None or file == STANDARD:
         name = Path("standard input")
-        stdin = in_utf8(sys.stdin.buffer, encoding, name)
+        stdin = sys.stdin.buffer
+        if encoding != UTF8:
+            stdin = in_utf8(stdin, encoding, name)
         check_text(name, first_bytes(stdin), plain=plain)
         yield from decoded(_lines_of(stdin), name)
     elif not (os.path.isfile(file) and file.stat().st_size == 0):  # no lines in, no lines out
@@ -155,6 +157,36 @@ def check_folder(folder: Path) -> None:
             do="name another folder",
             place=Location(folder),
         ) from error
+
+
+def outputs_in(folder: Path | None, items: Sequence[Path]) -> dict[Path, Path]:
+    """The output of each file, and of those below each folder, hidden ones apart: its name, or its
+    path from that folder, in the folder of the outputs.
+
+    Raises:
+        ConfigError: no folder is given, it is one of the items or above one, or two outputs have
+            one name.
+        DataError: an item is not there, or a folder holds no file.
+    """
+    if folder is None or folder == STANDARD:
+        raise ConfigError("several files need a folder for their outputs.", do="add -o FOLDER")
+    outputs: dict[Path, Path] = {}
+    for item in items:
+        inside = sorted(path for path in item.rglob("*") if _is_plain(path, item))
+        if item.is_dir() and not inside:
+            raise DataError("there is no file in this folder.", place=Location(item))
+        for file in inside or [item]:
+            to = folder / (file.relative_to(item) if inside else file.name)
+            if to in outputs.values() or _same(file, to) or _same(item, folder):
+                raise ConfigError(
+                    "an output would replace an input or another output.",
+                    got=f"{file} and -o {folder}",
+                    do="name another folder, or translate them apart",
+                )
+            outputs[file] = to
+    for to in outputs.values():
+        check_folder(to.parent)
+    return outputs
 
 
 def _same(one: Path, other: Path) -> bool:

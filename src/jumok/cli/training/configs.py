@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
@@ -76,7 +76,7 @@ class TrainingFiles:
     skip_damaged: bool = option(False, SKIP_DAMAGED)
 
     @property
-    def read_as(self) -> dict[str, str]:
+    def read_as(self) -> dict[str, Any]:
         """The keys of a corpus that say how its text is read, where that is not the usual way."""
         keys = {"encoding": self.encoding, "delimiter": self.delimiter}
         return {key: value for key, value in keys.items() if value not in ("", UTF8)}
@@ -108,6 +108,18 @@ class RunArgs:
         None, "Change a key of the recipe: training.steps=2000. Repeatable.", "--set"
     )
     resume: bool = option(False, "Resume from the last checkpoint.")
+    threads: int = option(
+        0,
+        "CPU threads of each process; 0 = training.threads, or all cores.",
+        minimum=0,
+        maximum=1024,
+    )
+
+    @property
+    def overrides(self) -> list[str]:
+        """The options as changes of keys."""
+        threads = [f"training.threads={self.threads}"] if self.threads else []
+        return [*(self.changes or []), *([f'name="{self.name}"'] if self.name else []), *threads]
 
 
 @dataclass(frozen=True)
@@ -144,7 +156,7 @@ def config_of(recipe: Path | None, files: TrainingFiles, asked: RunArgs, runs: P
         BundleError: the model to train further is missing or damaged.
     """
     model, language = model_and_language(files.from_ or (), files.data is not None)
-    overrides = [*(asked.changes or []), *([f'name="{asked.name}"'] if asked.name else [])]
+    overrides = asked.overrides
     overrides += ["data.skip_damaged=true"] if files.skip_damaged else []
     if model is not None:
         place = json.dumps(_recipe_path(model.expanduser()), ensure_ascii=False)
@@ -163,7 +175,12 @@ def config_of(recipe: Path | None, files: TrainingFiles, asked: RunArgs, runs: P
     columns = None if language and files.to else files.columns
     named = named_columns(files.data, columns, language, files.to)
     corpus = pairs_of(files.source, files.target, files.data, files.columns or named or "0,1")
-    corpus = replace(corpus, skip_damaged=files.skip_damaged, **files.read_as)
+    corpus = replace(
+        corpus,
+        skip_damaged=files.skip_damaged,
+        encoding=files.encoding,
+        delimiter=files.delimiter,
+    )
     from jumok.training.defaults.pairs import recipe_for
 
     name = asked.name or corpus.files[0].name.split(".")[0]
@@ -321,7 +338,7 @@ def _further_data(
         sides = "the text's and the label's"
         text, label = two_columns(files.columns or "0,1", sides, "text,label")
         corpus = {"file": _recipe_path(file), "text_column": text, "label_column": label}
-        return {"train": [corpus | files.read_as]}
+        return {"train": [{**corpus, **files.read_as}]}
     images = bundle.task == "image-classification" and files.data is None
     if images and (file.is_dir() or file.suffix == ".zip"):
         return {"train": [{"folder": _recipe_path(file)}]}
@@ -355,4 +372,4 @@ def _pair_data(
         files.columns or named or "0,1", "the text's and its translation's", "en,ko"
     )
     corpus = {"file": _recipe_path(files.data), "source_column": first, "target_column": second}
-    return {"train": [corpus | files.read_as], **languages}
+    return {"train": [{**corpus, **files.read_as}], **languages}

@@ -57,8 +57,15 @@ def to_start(processes: int, variables: Mapping[str, str]) -> bool:
     """Whether this process has to start those that train.
 
     Raises:
-        ConfigError: it is itself one of another number of processes.
+        ConfigError: it is itself one of another number of processes, or a step cannot be divided
+            among so many.
     """
+    if processes & (processes - 1):
+        raise ConfigError(
+            "the examples of a step are divided among 1, 2, 4, 8, ... processes.",
+            got=f"--processes {processes}",
+            do=f"--processes {1 << (processes.bit_length() - 1)}",
+        )
     count = variables.get("WORLD_SIZE", "1")
     if processes > 1 and count not in ("1", str(processes)):
         raise ConfigError(

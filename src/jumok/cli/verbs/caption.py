@@ -12,7 +12,7 @@ from jumok.cli.options import OUTPUT, EngineMachine, OneModel, Output, Without
 from jumok.cli.output.cells import OutputForm, as_csv, form_of
 from jumok.cli.output.streams import check_output, image_files, open_output
 from jumok.cli.screen import counted
-from jumok.decoding.options import FOR_CAPTIONS, DecodingOptions
+from jumok.decoding.options import FOR_CAPTIONS, ONLY_FOR_CONTINUATION, DecodingOptions
 from jumok.errors import ConfigError, DataError
 from jumok.options import option
 
@@ -45,7 +45,9 @@ def caption(
     model: OneModel,
     images: Images,
     *,
-    decoding: Annotated[DecodingOptions, FOR_CAPTIONS, Without("coverage_penalty")],
+    decoding: Annotated[
+        DecodingOptions, FOR_CAPTIONS, Without("coverage_penalty", *ONLY_FOR_CONTINUATION)
+    ],
     written: Annotated[CaptionOutput, CaptionOutput()],
     machine: Annotated[EngineMachine, EngineMachine()],
 ) -> None:

@@ -22,7 +22,7 @@ from jumok.cli.options import (
     Machine,
     ModelOrEnsemble,
     Output,
-    Reading,
+    ReadingOptions,
     Without,
     open_models,
 )
@@ -30,7 +30,7 @@ from jumok.cli.output.cells import as_csv, form_of
 from jumok.cli.output.streams import check_output, open_output
 from jumok.cli.screen import console, print_scores
 from jumok.data.report import UTF8
-from jumok.decoding.options import SAMPLING, DecodingOptions
+from jumok.decoding.options import ONLY_FOR_CONTINUATION, SAMPLING, DecodingOptions
 from jumok.errors import ConfigError
 from jumok.kinds import KINDS, Kind
 from jumok.options import option, options_of
@@ -68,6 +68,11 @@ class Evaluation:
     )
     from_: str | None = option(None, FROM)
     to: str | None = option(None, TO)
+    train: Path | None = option(
+        None,
+        "The training data, to count which of these texts are in them: a text, a table, or a "
+        "recipe (default: those of the model's run, if they are still there).",
+    )
     by: str | None = option(None, "Also report scores per value of this column of --data.")
     encoding: str = option(UTF8, ENCODING)
     delimiter: str = option("", DELIMITER)
@@ -89,7 +94,7 @@ class Evaluation:
     )
     model: str = ""
     decoding: DecodingOptions = field(default_factory=DecodingOptions)
-    reading: Reading = field(default_factory=Reading)
+    reading: ReadingOptions = field(default_factory=ReadingOptions)
     machine: Machine = field(default_factory=Machine)
     opened: "OpenedModel | None" = None
     changes: ExitStack = field(default_factory=ExitStack)
@@ -178,8 +183,10 @@ def evaluate(
     model: ModelOrEnsemble,
     *,
     asked: Annotated[Evaluation, Evaluation()],
-    decoding: Annotated[DecodingOptions, DecodingOptions(), Without("nbest", SAMPLING)],
-    reading: Annotated[Reading, Reading()],
+    decoding: Annotated[
+        DecodingOptions, DecodingOptions(), Without("nbest", SAMPLING, *ONLY_FOR_CONTINUATION)
+    ],
+    reading: Annotated[ReadingOptions, ReadingOptions()],
     written: Annotated[Output, Output()],
     machine: Annotated[Machine, Machine()],
 ) -> None:

@@ -12,15 +12,16 @@ from jumok.cli.options import (
     ModelOrEnsemble,
     Output,
     PairFiles,
-    Reading,
+    ReadingOptions,
     Without,
     model_folders,
 )
-from jumok.cli.output.cells import as_csv, form_of
+from jumok.cli.output.cells import OutputForm, as_csv, form_of
 from jumok.cli.output.streams import check_output, open_output
 from jumok.errors import BundleError, Location
 
 if TYPE_CHECKING:
+    from jumok.systems.translation.result import Translation
     from jumok.systems.translation.translator import Translator
 
 
@@ -28,7 +29,7 @@ def score(
     model: ModelOrEnsemble,
     *,
     files: Annotated[PairFiles, PairFiles()],
-    reading: Annotated[Reading, Reading(), Without("keep")],
+    reading: Annotated[ReadingOptions, ReadingOptions(), Without("keep")],
     written: Annotated[Output, Output()],
     machine: Annotated[Machine, Machine()],
 ) -> None:
@@ -68,29 +69,15 @@ def score(
     )
     if undivided := len(translator.divided(sources, targets, reading.split, keep).whole):
         typer.echo(
-            f"{undivided:,} of {len(pairs):,} pairs are scored whole, otherwise than "
-            "jumok translate reads them: their translations do not have its segments and signs",
+            f"{undivided:,} of {len(pairs):,} pairs are scored whole, which jumok translate "
+            "cuts or copies in part: their translations do not divide in the same way",
             err=True,
         )
     with open_output(output) as stream:
         if form == "csv":
             stream.write(as_csv(("line", "log_probability", "per_token")))
         for pair, one in zip(pairs, scored, strict=True):
-            values = one.token_log_probabilities
-            whole = one.log_probability
-            per_token = whole / max(len(values), 1)  # what is copied has none
-            if form == "json":
-                facts = {
-                    "line": pair.line,
-                    "log_probability": whole,
-                    "tokens": one.tokens,
-                    "token_log_probabilities": values,
-                }
-                stream.write(json.dumps(facts, ensure_ascii=False) + "\n")
-            elif form == "csv":
-                stream.write(as_csv((pair.line, whole, per_token)))
-            else:
-                stream.write(f"{whole:.4f}\t{per_token:.4f}\n")
+            stream.write(_written(pair.line, one, form))
     from jumok.systems.translation.result import likelihood
 
     total = likelihood(scored)
@@ -99,6 +86,21 @@ def score(
         f"perplexity {total.perplexity:.2f}",
         err=True,
     )
+
+
+def _written(line: int, scored: "Translation", form: OutputForm) -> str:
+    """The line of a pair."""
+    values, whole = scored.token_log_probabilities, scored.log_probability
+    if form == "json":
+        facts = {
+            "line": line,
+            "log_probability": whole,
+            "tokens": scored.tokens,
+            "token_log_probabilities": values,
+        }
+        return json.dumps(facts, ensure_ascii=False) + "\n"
+    per_token = whole / max(len(values), 1)  # what is copied has none
+    return as_csv((line, whole, per_token)) if form == "csv" else f"{whole:.4f}\t{per_token:.4f}\n"
 
 
 def _check_translates(folder: Path) -> None:

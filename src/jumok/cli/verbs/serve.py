@@ -158,7 +158,7 @@ def serve(
         from jumok.serving.http.models import Serving, named_models, split_name
         from jumok.serving.http.processes import serve_processes
     from jumok.systems.catalog import open_model
-    from jumok.systems.translation.glossary import Glossary
+    from jumok.systems.translation.terms.glossary import Glossary
 
     chosen = _serve_settings(access, limits, grace)
     named = [split_name(each) for each in given]

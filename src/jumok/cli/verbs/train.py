@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from jumok.cli.options import use_threads
 from jumok.cli.screen import warn_without_compiler
 from jumok.cli.training.configs import RunArgs, TrainingFiles, config_of
 from jumok.cli.training.processes import in_processes, ranks_of, to_start
@@ -68,6 +69,7 @@ def train(
 
       jumok train --from runs/a/model --source b.en --target b.ko
     """
+    use_threads(asked.threads)
     if to_start(processes, os.environ):
         raise typer.Exit(in_processes(processes, sys.argv[1:], os.environ))
     with ranks_of(os.environ) as ranks:

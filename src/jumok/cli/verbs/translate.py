@@ -2,9 +2,10 @@
 
 import gc
 import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -19,14 +20,14 @@ from jumok.cli.options import (
     Formats,
     ModelOrEnsemble,
     Output,
-    Reading,
-    Text,
+    ReadingOptions,
+    Without,
     model_folders,
 )
 from jumok.cli.output.arriving import arriving
 from jumok.cli.output.cells import COLUMNS, OutputForm, as_csv, form_of
 from jumok.cli.output.resuming import command_of, open_steps
-from jumok.cli.output.streams import check_output
+from jumok.cli.output.streams import check_output, outputs_in
 from jumok.cli.screen import counted
 from jumok.cli.translation import (
     Answers,
@@ -36,7 +37,7 @@ from jumok.cli.translation import (
     translate_to,
 )
 from jumok.data.report import UTF8
-from jumok.decoding.options import FOR_TRANSLATION, DecodingOptions
+from jumok.decoding.options import FOR_TRANSLATION, ONLY_FOR_CONTINUATION, DecodingOptions
 from jumok.options import option
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Content(Reading):
+class Content(ReadingOptions):
     """How lines are read, and what their translations must contain."""
 
     prefix: str = option("", "Force every translation to start with this text.", panel=CONTENT)
@@ -110,7 +111,14 @@ class TranslationOutput(Output):
 def translate(
     context: typer.Context,
     model: ModelOrEnsemble,
-    file: Text = None,
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[FILE]...",
+            help="Text, one sentence per line, also .gz or .zst, or a document; several, or a "
+            "folder, with -o FOLDER (default: stdin).",
+        ),
+    ] = None,
     format: Annotated[
         Formats,
         typer.Option(
@@ -120,7 +128,7 @@ def translate(
     ] = "auto",
     *,
     encoding: Annotated[str, typer.Option(help=f"{ENCODING} The output is UTF-8.")] = UTF8,
-    decoding: Annotated[DecodingOptions, FOR_TRANSLATION],
+    decoding: Annotated[DecodingOptions, FOR_TRANSLATION, Without(*ONLY_FOR_CONTINUATION)],
     content: Annotated[Content, Content()],
     columns: Annotated[TranslationOutput, TranslationOutput()],
     machine: Annotated[EngineMachine, EngineMachine()],
@@ -138,11 +146,18 @@ def translate(
 
       jumok translate runs/a/model,runs/b/model page.html --output page.ko.html
 
+      jumok translate runs/a/model book.en notes/ --output translated
+
       jumok translate runs/a/model book.en --glossary terms.tsv --flag-below 0.3
     """
-    output, nbest = columns.output, decoding.nbest > 1
+    given, output = files or [], columns.output
+    several = len(given) > 1 or any(map(os.path.isdir, given))
+    outputs: list[tuple[Path | None, Path | None]] = [(next(iter(given), None), output)]
+    if several:
+        outputs = [*outputs_in(output, given).items()]
     with _without_collector():
-        check_output(output, file, content.glossary)
+        for file, to in outputs:
+            check_output(to, file, content.glossary)
         translator = machine.load(model, "translate")
     if columns.alignments:
         translator.check_alignments()
@@ -150,17 +165,28 @@ def translate(
         translator, decoding, columns.alignments, content.prefix, machine.batch, content.split,
         content.kept, content.glossary,
     )  # fmt: skip
-    if kind := document_asked(file, format, columns.of_lines or nbest, encoding):
-        translate_to(answers.document(), file, output, kind, encoding)
-        return _say_notes(translator)
+    lines_alone = columns.of_lines or decoding.nbest > 1
+    kinds = {file: document_asked(file, format, lines_alone, encoding) for file, _ in outputs}
+    for file, to in outputs:
+        if kind := kinds[file]:
+            translate_to(answers.document(), file, to, kind, encoding)
+        else:
+            _translate_lines(context, answers, file, replace(columns, output=to))
+    _say_notes(translator)
+
+
+def _translate_lines(
+    context: typer.Context, answers: Answers, file: Path | None, columns: TranslationOutput
+) -> None:
+    output, nbest = columns.output, answers.options.nbest > 1
     names = COLUMNS if file is None else (*COLUMNS, file.suffix)
     form = form_of(output, columns.as_json, names)
     incoming = arriving(
         file,
         alone=columns.stream,
-        whole=decoding.sample,
-        plain=format == "auto",
-        encoding=encoding,
+        whole=answers.options.sample,
+        plain=context.params["format"] == "auto",
+        encoding=context.params["encoding"],
     )
     with open_steps(output, _this_command(context, output), columns.resume) as steps:
         if form == "csv" and not steps.done.lines:
@@ -176,7 +202,6 @@ def translate(
                 typer.echo(f"line {number}: confidence {sure:.3f}", err=True)
             say_missing_terms(f"line {number}", one)
     notes.say()
-    _say_notes(translator)
 
 
 @contextmanager
@@ -193,7 +218,7 @@ def _say_notes(translator: "Translator") -> None:
     if translator.left:
         typer.echo(f"lines that the engine left to torch: {translator.left:,}", err=True)
     if translator.long_words:
-        from jumok.systems.translation.edges import LONGEST_WORD
+        from jumok.systems.translation.kept.edges import LONGEST_WORD
 
         longer = f"longer than {LONGEST_WORD:,} characters"
         typer.echo(f"words {longer}, which were copied: {translator.long_words:,}", err=True)
@@ -202,7 +227,7 @@ def _say_notes(translator: "Translator") -> None:
 def _this_command(context: typer.Context, output: Path | None) -> dict[str, str]:
     if output is None:
         return {}
-    apart = {"model", "file", "output", "resume", "threads"}
+    apart = {"model", "files", "output", "resume", "threads"}
     options = {name: value for name, value in context.params.items() if name not in apart}
     return command_of(options, model_folders(context.params["model"]), version("jumok"))
 

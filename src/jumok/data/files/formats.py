@@ -23,6 +23,7 @@ FIGURE_SUFFIXES = (".svg", ".pdf", ".png")
 _PAIRS = "train, evaluate, score and align read it as --data {file} --from en --to fr"
 _DOCUMENT = "jumok translate translates it as a document"
 _PANDOC = "convert it to Markdown first: pandoc {file} --to gfm --output FILE.md"
+_EXTRACT = "extract its texts, one sentence per line"
 _NO_DOCUMENT = "jumok translate MODEL {file} translates it; for anything else, extract the text"
 
 
@@ -91,6 +92,10 @@ MARKUP: dict[str, FileKind] = {
     "tex": FileKind("LaTeX", _PANDOC),
     "adoc": FileKind("AsciiDoc", _PANDOC),
     "org": FileKind("an Org file", _PANDOC),
+    "textile": FileKind("Textile", _PANDOC),
+    "code": FileKind("the source of a program", _EXTRACT),
+    "settings": FileKind("a file of settings", _EXTRACT),
+    "subtitles": FileKind("subtitles of another format", "convert it: ffmpeg -i {file} FILE.srt"),
 }
 """Formats that are text, but not plain sentences."""
 
@@ -108,10 +113,24 @@ KIND_OF_SUFFIX = {
     "ssa": "ass",
     "yml": "yaml",
     "ndjson": "jsonl",
+    # No code of a language is among these, since corpora have it as their suffix.
+    **dict.fromkeys(("c", "h", "cpp", "css", "java", "js", "jsx", "php", "py", "tsx"), "code"),
+    **dict.fromkeys(("ftl", "json5", "jsonc", "svg", "toml"), "settings"),
+    **dict.fromkeys(("sbv", "ttml"), "subtitles"),
     **{name: name for name in ("tmx", "xliff", "po", "html", "srt", "vtt", "ass", "csv", "tsv")},
     **{
         name: name
-        for name in ("yaml", "properties", "strings", "ipynb", "rst", "tex", "adoc", "org")
+        for name in (
+            "yaml",
+            "properties",
+            "strings",
+            "ipynb",
+            "rst",
+            "tex",
+            "adoc",
+            "org",
+            "textile",
+        )
     },
     **{name: name for name in ("jsonl", "json", "xml", "parquet", "docx", "xlsx", "pptx")},
     **{name: name for name in ("doc", "odt", "epub", "pdf", "rtf", "zip")},

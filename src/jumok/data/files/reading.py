@@ -150,7 +150,7 @@ class _Recoded(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
         while not self._ready and not self._ended:
             block = self._raw.read(BLOCK)
             self._ended = not block
@@ -203,7 +203,7 @@ class _ZstdBytes(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
         while not self._ready:
             if self._frame.eof:
                 block = self._frame.unused_data or self._raw.read(BLOCK)

@@ -134,7 +134,7 @@ class Variation:
     def batch(
         self, store: PairCorpus, rows: npt.NDArray[np.int64], place: tuple[int, int]
     ) -> Batch:
-        # Seeded by its place, so that a resumed stream gives the same samples, in any process.
+        """The rows, seeded by their place: a resumed stream has the same batch, in any process."""
         random = Random(f"{self.seed} {place}")
         sources, targets = store.texts(rows.tolist())
         if self.noise is not None:

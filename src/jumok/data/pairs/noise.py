@@ -42,13 +42,22 @@ def other_case(text: str, random: Random) -> str:
 
 
 def title(text: str) -> str:
+    """Every Word With A Capital; its other letters stay."""
     return " ".join(word[:1].upper() + word[1:] for word in text.split(" "))
 
 
 def typo(text: str, random: Random) -> str:
     """One letter swapped with the next of its word, left out, doubled, or another of the text."""
-    kind = random.choice((swapped, swapped, left_out, doubled, replaced))
-    return kind(text, random)
+    kind, spans = (
+        random.choice(("swapped", "swapped", "missing", "doubled", "other")),
+        letters(text),
+    )
+    if kind == "swapped" or len(spans) < 2:
+        return swapped(text, random)
+    (start, end), (first, last) = random.choice(spans), random.choice(spans)
+    letter = text[start:end]
+    other = {"missing": "", "doubled": letter * 2, "other": text[first:last]}[kind]
+    return text[:start] + other + text[end:]
 
 
 def swapped(text: str, random: Random) -> str:
@@ -63,29 +72,6 @@ def swapped(text: str, random: Random) -> str:
         return text
     start, middle, end = random.choice(neighbours)
     return text[:start] + text[middle:end] + text[start:middle] + text[end:]
-
-
-def left_out(text: str, random: Random) -> str:
-    return _changed(text, random, "")
-
-
-def doubled(text: str, random: Random) -> str:
-    return _changed(text, random, None)
-
-
-def replaced(text: str, random: Random) -> str:
-    spans = letters(text)
-    start, end = random.choice(spans) if spans else (0, 0)
-    return _changed(text, random, text[start:end])
-
-
-def _changed(text: str, random: Random, other: str | None) -> str:
-    """With another letter in place of one; None: it is written twice. The only letter stays."""
-    spans = letters(text)
-    if len(spans) < 2:
-        return text
-    start, end = random.choice(spans)
-    return text[:start] + (text[start:end] * 2 if other is None else other) + text[end:]
 
 
 def letters(text: str) -> list[tuple[int, int]]:

@@ -124,7 +124,8 @@ class TokenTree:
         return node
 
 
-class InputNumber(NamedTuple):
+@dataclass(frozen=True)
+class InputNumber:
     """The index of an input among all inputs, which of its segments it is, and how many it has."""
 
     index: int
@@ -245,7 +246,7 @@ class Recorder(threading.local):
         self._begun: list[RecordedPass] = []  # the current pass
         shared.open.append(self._begun)
         self._given: Sequence[int] = ()  # the numbers of the current call's inputs
-        self._next: list[InputNumber] | None = None  # of the rows that are read next
+        self._next: Sequence[InputNumber] | None = None  # of the rows that are read next
         self._now: Activations | None = None
         self._rows: list[tuple[int, int] | None] = []  # (sentence, token) of each row
         self._tokens = 0  # the number of tokens that this pass has read, over all rows

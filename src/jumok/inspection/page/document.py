@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
+from typing import Literal
 
 from jumok.decoding import DecodingOptions
 from jumok.inspection.findings import TraceFindings
@@ -108,6 +109,7 @@ def page(
     before: bool = False,
     tour: Tour | None = None,
     origin: PageOrigin | None = None,
+    lang: Literal["en", "ko"] | None = None,
 ) -> str:
     """The HTML of the page, with the trace inside.
 
@@ -117,6 +119,7 @@ def page(
         run: the training run of the model, which gets a view; None: it is not known.
         tour: the page opens with it; None: with none. Those that come with jumok are in its list.
         origin: how the trace was made, for the Python code that the page's reader copies.
+        lang: the language that the page opens in; None: the browser's.
     """
     data = content(trace) | {"token": token}
     if other is not None:
@@ -129,6 +132,8 @@ def page(
         data["run"] = run.payload()
     if origin is not None:
         data["made"] = origin.payload()
+    if lang is not None:
+        data["lang"] = lang
     data |= guided(trace, tour)
     if token is not None:
         return document("page.js", data, asks=True)

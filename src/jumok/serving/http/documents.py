@@ -5,17 +5,13 @@ deadline. The process is started when it is first needed, and again after it was
 """
 
 import asyncio
+import signal
 import sys
 import time
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
-
-try:
-    from signal import SIGXCPU
-except ImportError:  # Windows has none
-    SIGXCPU = 0  # type: ignore[assignment]
 
 from jumok.documents.process import LENGTH, MOST_SECONDS, DocumentQuestion, framed, unframed
 from jumok.errors import DataError
@@ -113,7 +109,7 @@ class DocumentReader:
             return await self._frame(process)
         except (EOFError, ConnectionError):
             self.close()
-            slow = await process.wait() == -SIGXCPU
+            slow = await process.wait() == -getattr(signal, "SIGXCPU", 0)
             what = (
                 f"{MOST_SECONDS} seconds of the processor"
                 if slow

@@ -17,9 +17,10 @@ from jumok.decoding.stepper import largest
 from jumok.engine.language import Passes
 from jumok.engine.packing import Array
 from jumok.systems.embedding import Embedder
-from jumok.systems.translation.glossary import Glossary
+from jumok.systems.text_writer import UntilStop
 from jumok.systems.translation.result import Translation
 from jumok.systems.translation.segments import Split
+from jumok.systems.translation.terms.glossary import Glossary
 from jumok.systems.translation.translator import Translator
 
 if TYPE_CHECKING:
@@ -193,7 +194,6 @@ class Continuation:
     """A text that a language model writes after a prompt.
 
     Attributes:
-        stop: texts at which it ends; they are left out.
         top: tokens whose log-probabilities are kept at every step, besides the one that is written;
             None: none are kept.
         tokens: the number of tokens written so far.
@@ -205,7 +205,6 @@ class Continuation:
     prompt: str
     options: DecodingOptions
     max_tokens: int
-    stop: tuple[str, ...] = ()
     top: int | None = None
     tokens: int = 0
     steps: list[WrittenToken] = field(default_factory=list)
@@ -268,39 +267,4 @@ class _TextInWriting:
             watch=None if given.top is None else self.seen.append,
         )
         self.certain = CertainText(given.system.tokenizer, given.prompt)
-        self.until = _UntilStop(given.stop)
-
-
-class _UntilStop:
-    """A growing text that ends before certain texts, whose possible beginnings are kept back.
-
-    Attributes:
-        length: the number of characters so far, before `stop` is looked for.
-        stopped: whether one of them was found.
-    """
-
-    def __init__(self, stop: tuple[str, ...]) -> None:
-        self._stop, self._longest = stop, max(map(len, stop), default=0)
-        self._kept = ""
-        self.length, self.stopped = 0, False
-
-    def add(self, part: str) -> str:
-        """What is certain now; may be empty."""
-        self.length += len(part)
-        self._kept += part
-        places = [place for each in self._stop if (place := self._kept.find(each)) >= 0]
-        self.stopped = bool(places)
-        safe = min(places) if places else len(self._kept) - self._held_back()
-        certain, self._kept = self._kept[:safe], self._kept[safe:]
-        return certain
-
-    def rest(self) -> str:
-        """What was kept back, after the last token."""
-        return self._kept
-
-    def _held_back(self) -> int:
-        """The number of characters at the end that may begin a text of `stop`."""
-        for length in range(min(self._longest - 1, len(self._kept)), 0, -1):
-            if any(each.startswith(self._kept[-length:]) for each in self._stop):
-                return length
-        return 0
+        self.until = UntilStop(given.options.stop)

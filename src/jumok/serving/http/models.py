@@ -23,8 +23,8 @@ from jumok.serving.http.settings import ServeSettings
 from jumok.systems.base import AnySystem, Facts, System
 from jumok.systems.catalog import OpenedModel, Stamp, open_model
 from jumok.systems.device import EngineName, EnginePrecision
-from jumok.systems.translation.glossary import Glossary
 from jumok.systems.translation.sentences import language_code
+from jumok.systems.translation.terms.glossary import Glossary
 from jumok.systems.translation.translator import Translator
 
 BYTES_OF_TOKEN = 3

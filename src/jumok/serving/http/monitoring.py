@@ -32,8 +32,7 @@ class Metrics:
     """
 
     def __init__(self, shared: Path | None = None) -> None:
-        self._shared = shared
-        self._served: dict[str, tuple[str, str, str, str]] = {}
+        self._shared, self._served = shared, dict[str, tuple[str, str, str, str]]()
         self.registry = registry = CollectorRegistry()
         self.requests = Counter(
             "jumok_requests_total", "Answers.", ("route", "status"), registry=registry

@@ -67,7 +67,7 @@ def handle_signals(
     reloading = set[asyncio.Task[None]]()
 
     def begin() -> None:
-        task = loop.create_task(reload())
+        task = asyncio.ensure_future(reload(), loop=loop)
         reloading.add(task)
         task.add_done_callback(reloading.discard)
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from jumok.decoding import Hypothesis
 from jumok.systems.base import RowTexts, numbered
-from jumok.systems.translation.icu import Messages
-from jumok.systems.translation.keeping import Keep
-from jumok.systems.translation.markup import Bare
+from jumok.systems.translation.kept.icu import Messages
+from jumok.systems.translation.kept.keeping import Keep
+from jumok.systems.translation.kept.markup import Bare
 from jumok.systems.translation.result import Draft, Translation
 from jumok.systems.translation.segments import Segment, join
 

@@ -7,18 +7,17 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from math import log
+from math import exp, fsum, log
 
 import numpy as np
 
-from jumok.bundle.confidence import Calibration
+from jumok.bundle.confidence import Calibration, logit
 from jumok.bundle.profile import Profile
 from jumok.config.data import CleanConfig
 from jumok.data.pairs.cleaning.characters import script_of
 from jumok.data.pairs.cleaning.languages import SCRIPTS, main_language
 from jumok.data.pairs.cleaning.rules import differing_lengths
 from jumok.data.tokenizer import plain_words
-from jumok.decoding import DecodingOptions
 from jumok.documents.segment import has_word
 from jumok.systems.translation.result import Translation
 
@@ -50,7 +49,6 @@ LONGEST_LOOP = 40  # characters
 LOOPS = ((4, 8), (3, 30))  # copies in a row, and the characters of all of them together
 NGRAM = 4  # characters by which copies are found
 FEWEST_TWICE = 3  # n-grams that the shortest loop has once more
-NO_REPEAT = 3  # tokens of the n-grams that the second search must not repeat
 
 
 @dataclass(frozen=True)
@@ -90,13 +88,16 @@ class Judge:
         return replace(translation, confidence=own, notes=notes)
 
     def evidence(self, translation: Translation, source: str, unknown: float) -> dict[str, float]:
-        """What tells right translations from wrong ones besides the model's own confidence."""
+        """What tells right translations from wrong ones besides the model's own confidence: the
+        log-odds of the arithmetic mean of the tokens' probabilities, the logarithm of how much of
+        the source is unknown, and by how much the length is unusual.
+        """
         ratio = 1.0 if self.profile is None else self.profile.ratio
         written, read = len(translation.text) * ratio, len(source)
+        values = translation.token_log_probabilities
         return {
-            "least": min(translation.token_log_probabilities),
-            "unknown": unknown,
-            "pieces": len(translation.source_tokens) / max(read, 1),
+            "mean": logit(fsum(map(exp, values)) / len(values)),
+            "unknown": log(1.0 + unknown * read),
             "length": abs(log((written + 1.0) / (read + 1.0))),
         }
 
@@ -131,22 +132,6 @@ class Judge:
             (differs,) = differing_lengths(*lengths, USUAL.ratio or 1.0, self.profile.ratio)
             notes += [[], [TOO_LONG], [TOO_SHORT]][differs]
         return tuple(notes)
-
-    def stricter(
-        self, options: DecodingOptions, source: str, draft: str, tokens: int
-    ) -> DecodingOptions | None:
-        """Options of a second search that avoids what is wrong with a draft; None: nothing is.
-
-        Args:
-            tokens: those of the source.
-        """
-        faults = set(self.faults(source, draft)) - {COPIED}
-        if not faults or options.sample:
-            return None
-        if faults & {EMPTY, TOO_SHORT}:
-            least = min(max(options.minimum_length, tokens // 2 + 1), options.maximum_length)
-            return replace(options, minimum_length=least)
-        return None if options.no_repeat_ngram else replace(options, no_repeat_ngram=NO_REPEAT)
 
 
 def scripts_in(text: str) -> Counter[str]:

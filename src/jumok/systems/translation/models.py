@@ -31,9 +31,9 @@ from jumok.systems.native.models import (
     native_model,
     weights_of,
 )
-from jumok.systems.translation.edges import Core, core
-from jumok.systems.translation.icu import Messages
-from jumok.systems.translation.markup import Bare
+from jumok.systems.translation.kept.edges import Core, core
+from jumok.systems.translation.kept.icu import Messages
+from jumok.systems.translation.kept.markup import Bare
 from jumok.systems.translation.on_engine import EngineSearcher
 from jumok.systems.translation.result import (
     Draft,

@@ -1,40 +1,20 @@
-"""Translation of a batch of segments: search, constraints, alignments."""
+"""Translation of a batch of segments: search, constraints, terms."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from jumok.alignment.words import Link, Weights, links, merge_words
-from jumok.data.tokenizer import Tokenizer, plain_words
-from jumok.decoding import DecodingOptions, Hypothesis
-from jumok.decoding.constraints import Constraints, Phrase
+from jumok.attention.events import unheard
+from jumok.decoding import DecodingOptions
 from jumok.decoding.limits import Prefixes
-from jumok.decoding.rank import Ranker
-from jumok.documents.segment import has_word
-from jumok.systems.translation.glossary import Glossary
-from jumok.systems.translation.inserting import corrected, without_code, words_beside
-from jumok.systems.translation.judging import SEARCHED_AGAIN, Judge
-from jumok.systems.translation.keeping import (
-    Keep,
-    Kept,
-    missing_in,
-    remains_in,
-    separated,
-    surplus_in,
-)
-from jumok.systems.translation.result import (
-    Draft,
-    Translation,
-    aligned_tokens,
-    translation_of,
-    written_text,
-)
+from jumok.systems.translation.drafts import Drafting
+from jumok.systems.translation.kept.keeping import Keep, Kept
+from jumok.systems.translation.kept.search import KeptSearch
+from jumok.systems.translation.result import Draft, Translation
 from jumok.systems.translation.searching import ReadSources, Searcher
 from jumok.systems.translation.segments import Segment
-from jumok.systems.translation.spelling import spelling
-from jumok.systems.translation.terms import TermPlacer
-
-MOST_FORCED = 48  # a segment that must keep more, such as a row of numbers, is not searched again
-LENGTH_STEP = 4  # segments whose length limits differ by less are searched together
+from jumok.systems.translation.stricter import search_stricter
+from jumok.systems.translation.terms.glossary import Glossary
+from jumok.systems.translation.terms.placing import TermPlacer
 
 
 @dataclass(frozen=True)
@@ -42,30 +22,17 @@ class PartWriter:
     """Writes the translations of the segments of one call of `translate`.
 
     If what the search finds is empty, repeats itself, or is far too long or short, the segment is
-    searched again, so that it is not. If a required string is missing, it is searched again with
-    constraints; kept strings that even that cannot write are inserted where the alignment puts
-    them. Then the glossary's terms replace the words that translate them. What was changed is
-    scored again.
+    searched again, so that it is not; then what is kept is completed, and the glossary's terms
+    replace the words that translate them.
 
     Attributes:
-        ranker: computes the scores of texts that were changed.
-        aligns: whether the models have attention to extract alignments from.
-        longest: the maximum number of tokens that can be scored; None: no limit.
-        language: of the target.
-        spaceless: it writes no spaces.
         keep: None: what the models write is left as it is.
     """
 
-    tokenizer: Tokenizer
-    ranker: Ranker
-    aligns: bool
+    drafting: Drafting
     alignments: bool
-    longest: int | None
-    language: str
-    spaceless: bool
     keep: Keep | None
     glossary: Glossary | None
-    judge: Judge
 
     def write(
         self,
@@ -76,258 +43,24 @@ class PartWriter:
         prefixes: Prefixes | None,
     ) -> list[list[Draft]]:
         """For each segment its drafts, best first; the searcher has read them."""
-        drafts = [
-            [self._draft(each) for each in of_part] for of_part in read.search(options, prefixes)
-        ]
-        if self.keep:
-            self._search_stricter(parts, drafts, read, options, prefixes)
+        draft = self.drafting.draft
+        drafts = [[draft(each) for each in of_part] for of_part in read.search(options, prefixes)]
         kept = [self.keep.find(part.text) if self.keep else [] for part in parts]
-        if any(kept):
-            self._keep(parts, kept, drafts, searcher, read, options, prefixes)
-        if self.glossary is not None:
-            self._place_terms(self.glossary, parts, kept, drafts, searcher, read)
+        with unheard():  # a recording has the first search, and reads what becomes of it
+            if self.keep:
+                search_stricter(self.drafting.judge, draft, parts, drafts, read, options, prefixes)
+            if self.keep and any(kept):
+                search = KeptSearch(self.keep, self.drafting)
+                search.complete(parts, kept, drafts, searcher, read, options, prefixes)
+            if self.glossary is not None:
+                self._place_terms(self.glossary, parts, kept, drafts, searcher, read)
         return drafts
 
     def translations(
         self, parts: Sequence[Segment], read: ReadSources, drafts: Sequence[Sequence[Draft]]
     ) -> list[list[Translation]]:
         """The drafts as translations, aligned if that was requested."""
-        return self._translations(parts, read, drafts, self.alignments)
-
-    def _keep(
-        self,
-        parts: Sequence[Segment],
-        kept: Sequence[list[Kept]],
-        drafts: list[list[Draft]],
-        searcher: Searcher,
-        read: ReadSources,
-        options: DecodingOptions,
-        prefixes: Prefixes | None,
-    ) -> None:
-        """Sees to it that the drafts have what is kept of their sources.
-
-        A model that does not copy code is only confused by it: where a draft lacks some, the source
-        is read without it.
-        """
-        bare, wanted, clear = list(parts), list(kept), read
-        for row, its in enumerate(kept):
-            codes = [one for one in its if one.kind == "code"]
-            text = without_code(parts[row].text, codes)
-            if any(missing_in(codes, draft.text) for draft in drafts[row]) and has_word(text):
-                bare[row] = replace(parts[row], text=text, ids=self.tokenizer.encode(text))
-                assert self.keep is not None
-                wanted[row] = [one for one in self.keep.find(text) if one.kind != "code"]
-        rows = [row for row, part in enumerate(parts) if bare[row] is not part]
-        if rows:
-            clear = searcher.read([part.ids for part in bare])
-            begun = None if prefixes is None else [prefixes[row] for row in rows]
-            for row, found in zip(rows, clear.select(rows).search(options, begun), strict=True):
-                drafts[row] = [self._draft(each) for each in found]
-        self._search_again(bare, wanted, drafts, clear, options, prefixes)
-        self._insert(parts, kept, drafts, read, bare, clear)
-        read.left.update(clear.left)
-
-    def _draft(self, hypothesis: Hypothesis, forced: tuple[str, ...] = ()) -> Draft:
-        return Draft(hypothesis, written_text(self.tokenizer, hypothesis.tokens), forced)
-
-    def _search_stricter(
-        self,
-        parts: Sequence[Segment],
-        drafts: list[list[Draft]],
-        read: ReadSources,
-        options: DecodingOptions,
-        prefixes: Prefixes | None,
-    ) -> None:
-        """Searches again for the segments whose translation cannot be right."""
-        for row, (part, (best, *_)) in enumerate(zip(parts, drafts, strict=True)):
-            stricter = self.judge.stricter(options, part.text, best.text, len(part.ids))
-            if stricter is None:
-                continue
-            prefix = None if prefixes is None else [prefixes[row]]
-            (hypotheses,) = read.select([row]).search(stricter, prefix)
-            others = [self._draft(each) for each in hypotheses]
-            faults = [self.judge.faults(part.text, one.text) for one in (best, others[0])]
-            if len(faults[1]) < len(faults[0]):
-                drafts[row] = [replace(each, notes=(SEARCHED_AGAIN,)) for each in others]
-
-    def _search_again(
-        self,
-        parts: Sequence[Segment],
-        kept: Sequence[Sequence[Kept]],
-        drafts: list[list[Draft]],
-        read: ReadSources,
-        options: DecodingOptions,
-        prefixes: Prefixes | None,
-    ) -> None:
-        """Searches again for the segments that lack a string that the vocabulary can spell."""
-        limits = options.limits
-        room = [limits.longest_of(len(part.ids) + 1) for part in parts]
-        groups: dict[int, list[tuple[int, Constraints, tuple[str, ...]]]] = {}
-        for row, part in enumerate(parts):
-            phrases, names = self._wanted(part.text, kept[row], drafts[row])
-            needed = sum(min(map(len, phrase)) for phrase in phrases)
-            most = min(MOST_FORCED, room[row])
-            if not names or options.sample or needed > most:
-                continue
-            # a longer one would postpone strings that the model finds improbable
-            length = len(drafts[row][0].hypothesis.tokens) + needed
-            most = min(length + -length % LENGTH_STEP, room[row])
-            groups.setdefault(most, []).append((row, phrases, names))
-        for most, group in groups.items():
-            rows = [row for row, _, _ in group]
-            least = min(options.minimum_length, most)
-            searched = read.select(rows).search(
-                replace(options, maximum_length=most, minimum_length=least),
-                None if prefixes is None else [prefixes[row] for row in rows],
-                [phrases for _, phrases, _ in group],
-            )
-            if prefixes is None:
-                self._search_in_place(parts, kept, drafts, read, options, most, group, searched)
-            for (row, _, names), hypotheses in zip(group, searched, strict=True):
-                hypotheses.sort(key=lambda one: (not one.finished, -one.score))
-                first: dict[str, Draft] = {}
-                for each in hypotheses:
-                    draft = self._draft(each, names)
-                    first.setdefault(draft.text, draft)
-                drafts[row] = list(first.values())[: options.nbest]
-
-    def _search_in_place(
-        self,
-        parts: Sequence[Segment],
-        kept: Sequence[Sequence[Kept]],
-        drafts: Sequence[Sequence[Draft]],
-        read: ReadSources,
-        options: DecodingOptions,
-        most: int,
-        group: Sequence[tuple[int, Constraints, tuple[str, ...]]],
-        searched: Sequence[list[Hypothesis]],
-    ) -> None:
-        """Adds hypotheses that continue the best draft up to where the alignment puts the first
-        missing string, and this string: a narrow beam would write it last.
-        """
-        if not self.aligns:
-            return
-        rows = [row for row, _, _ in group]
-        here = read.select(rows)
-        best = [[drafts[row][0]] for row in rows]
-        aligned = self._translations([parts[row] for row in rows], here, best, True)
-        places, begun = [], []
-        for place, (row, phrases, _) in enumerate(group):
-            needed = sum(min(map(len, phrase)) for phrase in phrases)
-            beginning = self._beginning(
-                parts[row].text, kept[row], drafts[row][0], aligned[place][0]
-            )
-            if beginning and len(beginning) + needed <= most:
-                places.append(place)
-                begun.append(beginning)
-        if not places:
-            return
-        more = here.select(places).search(
-            replace(options, maximum_length=most, minimum_length=0),
-            begun,
-            [group[place][1] for place in places],
-        )
-        for place, hypotheses in zip(places, more, strict=True):
-            searched[place].extend(hypotheses)
-
-    def _beginning(
-        self,
-        source: str,
-        kept: Sequence[Kept],
-        draft: Draft,
-        translation: Translation,
-    ) -> list[int]:
-        """A draft up to where the first missing string belongs, and the string; or nothing."""
-        missing_phrases = [
-            (one.start, phrase)
-            for one in missing_in(kept, draft.text)
-            if (phrase := self._spelt(one, source))
-        ]
-        places = []
-        for start, phrase in missing_phrases:
-            word = len(plain_words(source[: start + 1])) - 1
-            linked = [target for its, target in translation.alignment or () if its == word]
-            if linked:
-                places.append((min(linked), phrase[0]))
-        if not places:
-            return []
-        word, tokens = min(places)
-        words = self.tokenizer.words(draft.hypothesis.tokens)
-        before = [
-            token for token, its in zip(draft.hypothesis.tokens, words, strict=True) if its < word
-        ]
-        return [*before, *tokens]
-
-    def _wanted(
-        self, source: str, kept: Sequence[Kept], drafts: Sequence[Draft]
-    ) -> tuple[list[Phrase], tuple[str, ...]]:
-        """What a second search must write, and what of it some draft lacks; empty if none does."""
-        absent = {one for draft in drafts for one in missing_in(kept, draft.text)}
-        spelt = [(one, self._spelt(one, source)) for one in kept]
-        names = [one.text for one, phrase in spelt if phrase and one in absent]
-        if not names:
-            return [], ()
-        phrases = [
-            phrase for one, phrase in spelt if phrase and (one in absent or one.kind == "code")
-        ]
-        return phrases, tuple(names)
-
-    def _spelt(self, one: Kept, source: str) -> Phrase | None:
-        glued = one.start > 0 and source[one.start - 1] != " "
-        return spelling(one.text, self.tokenizer, inside=glued or self.spaceless)
-
-    def _insert(
-        self,
-        parts: Sequence[Segment],
-        kept: Sequence[Sequence[Kept]],
-        drafts: list[list[Draft]],
-        read: ReadSources,
-        bare: Sequence[Segment],
-        clear: ReadSources,
-    ) -> None:
-        """Inserts what is still missing, and removes code that appears too often.
-
-        Args:
-            bare, clear: the segments as they were read for the drafts.
-        """
-        rows = [
-            row
-            for row, of_part in enumerate(kept)
-            if any(_faulty(of_part, parts[row].text, draft.text) for draft in drafts[row])
-        ]
-        if not rows:
-            return
-        these = [bare[row] for row in rows]
-        plain = self._translations(these, clear.select(rows), [drafts[row] for row in rows], True)
-        changed: list[tuple[int, Draft]] = []
-        for row, translations in zip(rows, plain, strict=True):
-            source, alone = parts[row].text, bare[row] is not parts[row]
-            words = words_beside(source, kept[row]) if alone else None
-            for draft, translation in zip(drafts[row], translations, strict=True):
-                if _faulty(kept[row], source, draft.text):
-                    links = translation.alignment
-                    if links and words:
-                        links = tuple((words[its], to) for its, to in links if its < len(words))
-                    self._correct(source, kept[row], draft, links)
-                    changed.append((row, draft))
-        self._score_again(changed, read)
-        for row in rows:
-            drafts[row].sort(key=lambda draft: -draft.hypothesis.score)
-
-    def _correct(
-        self,
-        source: str,
-        kept: Sequence[Kept],
-        draft: Draft,
-        alignment: Sequence[Link] | None,
-    ) -> None:
-        draft.text = separated(kept, source, draft.text)
-        missing = missing_in(kept, draft.text)
-        inserted = tuple(one.text for one in missing)
-        extra = sorted([*surplus_in(kept, draft.text), *remains_in(missing, kept, draft.text)])
-        draft.text = corrected(source, draft.text, kept, extra, alignment, self.spaceless)
-        draft.forced = tuple(each for each in draft.forced if each not in inserted)
-        draft.inserted = inserted
+        return self.drafting.translations(parts, read, drafts, self.alignments)
 
     def _place_terms(
         self,
@@ -351,82 +84,10 @@ class PartWriter:
         if not rows:
             return
         these, of_rows = [parts[row] for row in rows], [drafts[row] for row in rows]
-        placer = TermPlacer(
-            self.tokenizer,
-            searcher,
-            self.aligns,
-            self.longest,
-            self.language,
-            self.spaceless,
-            self.keep,
-        )
+        placer = TermPlacer(self.drafting, searcher, self.keep)
         changed = placer.place(these, [places[row] for row in rows], of_rows)
-        self._score_again([(rows[place], draft) for place, draft in changed], read)
+        self.drafting.score_again([(rows[place], draft) for place, draft in changed], read)
         for row in rows:
             drafts[row].sort(key=lambda draft: (len(draft.missing_terms), -draft.hypothesis.score))
             by_text = {draft.text: draft for draft in reversed(drafts[row])}
             drafts[row] = list(reversed(by_text.values()))
-
-    def _score_again(self, changed: Sequence[tuple[int, Draft]], read: ReadSources) -> None:
-        """Gives changed drafts the tokens and scores of their texts, if those can be read."""
-        encoded = [(row, draft, self.tokenizer.encode(draft.text)) for row, draft in changed]
-        encoded = [each for each in encoded if self.longest is None or len(each[2]) <= self.longest]
-        if not encoded:
-            return
-        read = read.select([row for row, _, _ in encoded])
-        scored = read.score([ids for _, _, ids in encoded], self.ranker)
-        for (_, draft, _), hypothesis in zip(encoded, scored, strict=True):
-            draft.hypothesis = hypothesis
-
-    def _translations(
-        self,
-        parts: Sequence[Segment],
-        read: ReadSources,
-        drafts: Sequence[Sequence[Draft]],
-        alignments: bool,
-    ) -> list[list[Translation]]:
-        """For each segment its translations, with alignments from one pass over all of them."""
-        unknown = self.judge.unknown([part.text for part in parts])
-        plain = [
-            [
-                self.judge.judged(translation_of(self.tokenizer, part.ids, draft), part.text, share)
-                for draft in of_part
-            ]
-            for part, of_part, share in zip(parts, drafts, unknown, strict=True)
-        ]
-        if not alignments or not self.aligns:
-            return plain
-        every = [(row, draft) for row, of_part in enumerate(drafts) for draft in of_part]
-        unknown = [(row, draft) for row, draft in every if draft.alignment is None]
-        rows = [row for row, _ in unknown]
-        targets = [
-            aligned_tokens(self.tokenizer, draft.hypothesis.tokens, draft.text)
-            for _, draft in unknown
-        ]
-        weights = read.select(rows).attention(targets) if rows else []
-        extracted = iter(
-            self._links(parts[row].ids, target, of_tokens)
-            for row, target, of_tokens in zip(rows, targets, weights, strict=True)
-        )
-        links = iter(
-            next(extracted) if draft.alignment is None else draft.alignment for _, draft in every
-        )
-        return [
-            [replace(translation, alignment=next(links)) for translation in translated]
-            for translated in plain
-        ]
-
-    def _links(
-        self, source: Sequence[int], target: Sequence[int], weights: Weights
-    ) -> tuple[Link, ...]:
-        """The links between words; none to the source's END."""
-        if not target:
-            return ()
-        words = self.tokenizer.words
-        of_tokens = weights[:, : len(source)]
-        return tuple(links(merge_words(of_tokens, words(source), words(target))))
-
-
-def _faulty(kept: Sequence[Kept], source: str, text: str) -> bool:
-    faults = missing_in(kept, text) or surplus_in(kept, text)
-    return bool(faults) or separated(kept, source, text) != text

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from jumok.data.tokenizer import Tokenizer, normalize
-from jumok.systems.translation.icu import Messages
-from jumok.systems.translation.keeping import Keep
-from jumok.systems.translation.markup import Bare
+from jumok.systems.translation.kept.icu import Messages
+from jumok.systems.translation.kept.keeping import Keep
+from jumok.systems.translation.kept.markup import Bare
 from jumok.systems.translation.segments import Segment
 from jumok.systems.translation.sentences import sentences
 
@@ -28,7 +28,7 @@ class GivenPairs:
     whole: frozenset[int]
 
     def longest(self) -> tuple[list[list[int]], list[list[int]]]:
-        """Of each line the tokens of its longest segment, and of its longest translation."""
+        """The tokens of each line's longest segment, and of its longest translation."""
         sides: tuple[list[list[int]], list[list[int]]] = [], []
         rows = zip(self.parts, self.targets, strict=True)
         for _, group in groupby(rows, key=lambda row: row[0].line):

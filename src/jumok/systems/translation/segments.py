@@ -10,11 +10,14 @@ from typing import Literal, TypedDict, get_args
 from jumok.alignment.words import Link
 from jumok.data.tokenizer import Tokenizer, normalize, plain_words
 from jumok.errors import ConfigError, DataError, ModelError
-from jumok.systems.translation.edges import LONG_WORD
+from jumok.systems.translation.kept.edges import LONG_WORD
 from jumok.systems.translation.result import Translation, noted
 from jumok.systems.translation.sentences import Span, language_code, sentences, split
 
 _WORD = re.compile("[^ ]+")
+
+LONGEST_WHOLE = 2048
+"""Tokens of the longest line that is not cut; its attention takes the square of them in memory."""
 
 Split = Literal["auto", "sentences", "length", "none"]
 """How lines are cut: as the model was trained, after every sentence, only if too long, or never."""
@@ -136,7 +139,9 @@ def cut_lines(
         if not ids:
             continue
         text = normalize(texts[line])
-        spans = sentences(text, language) if after_sentences else [(0, len(text))]
+        spans: Sequence[Span] = [(0, len(text))]
+        if after_sentences:
+            spans = sentences(text, language)
         if core is not None:
             spans = _around_long_words(text, spans)
         whole = len(spans) == 1 and (limit is None or len(ids) <= limit)
@@ -306,15 +311,18 @@ def forced_beginnings(
 
 
 def check_lengths(longest: int | None, *sides: Sequence[Sequence[int]]) -> None:
-    """Raises DataError if a line has more tokens than the model's positions; None: no limit."""
-    if longest is None:
-        return
+    """Raises DataError if a line has more tokens than the model's positions, or than LONGEST_WHOLE.
+
+    Args:
+        longest: of the model's positions; None: they set no limit.
+    """
+    most = min(longest or LONGEST_WHOLE, LONGEST_WHOLE)
     for side in sides:
         for line, ids in enumerate(side, start=1):
-            if len(ids) > longest:
+            if len(ids) > most:
                 raise DataError(
-                    f"line {line} is longer than the model's positions allow.",
-                    expected=f"at most {longest} tokens",
+                    f"line {line} is longer than the model can read at once.",
+                    expected=f"at most {most} tokens",
                     got=f"{len(ids)} tokens",
                     do="cut the line, here and in the other file",
                 )

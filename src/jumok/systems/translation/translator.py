@@ -37,18 +37,19 @@ from jumok.systems.loading import load_tokenizer, longest_of, longest_part, read
 from jumok.systems.native.models import choose_engine, engine_serves
 from jumok.systems.translation.cutting import CutLines, found_of
 from jumok.systems.translation.documents import FileTranslator
-from jumok.systems.translation.edges import core
-from jumok.systems.translation.glossary import Glossary, as_glossary
-from jumok.systems.translation.icu import Messages
+from jumok.systems.translation.drafts import Drafting
 from jumok.systems.translation.judging import Judge
-from jumok.systems.translation.keeping import as_keep
-from jumok.systems.translation.markup import Bare
+from jumok.systems.translation.kept.edges import core
+from jumok.systems.translation.kept.icu import Messages
+from jumok.systems.translation.kept.keeping import as_keep
+from jumok.systems.translation.kept.markup import Bare
 from jumok.systems.translation.models import TranslationModels
 from jumok.systems.translation.part_writer import PartWriter
 from jumok.systems.translation.result import Translation
 from jumok.systems.translation.searching import Searcher
 from jumok.systems.translation.segments import Split, forced_beginnings
 from jumok.systems.translation.sentences import language_code
+from jumok.systems.translation.terms.glossary import Glossary, as_glossary
 
 if TYPE_CHECKING:
     from jumok.models.memory import SequenceToSequence
@@ -195,8 +196,8 @@ class Translator(TranslationModels, FileTranslator):
             split: where lines are cut: "auto" as the models were trained,
                 "sentences" after each, "length" only where a line is too long, "none" never.
             keep: what of a source its translation must contain: True is markup, placeholders,
-                addresses, numbers and signs at the edges (`jumok.systems.translation.keeping`),
-                False nothing; strings that match given regular expressions are kept as well.
+                addresses, numbers and signs at the edges (`jumok.systems.translation.kept`), False
+                nothing; strings that match given regular expressions are kept as well.
             glossary: terms with their translations, or a file of them with a tab between.
 
         Raises:
@@ -210,7 +211,6 @@ class Translator(TranslationModels, FileTranslator):
         begun = cut.messages.prefixes(prefixes)
         forced = forced_beginnings(cut.parts, count, begun, self.tokenizer)
         options, terms = self.settled(options, beam, nbest), as_glossary(glossary)
-        emit(self, GIVEN, len(texts))
         written = self.write(
             cut, options, forced, batch_size, alignments=alignments or cut.tagged, terms=terms
         )
@@ -242,11 +242,11 @@ class Translator(TranslationModels, FileTranslator):
             options: as `settled` returns them.
             forced: the tokens that each segment's translation begins with; None: nothing is forced.
         """
-        writer = PartWriter(
-            self.tokenizer, options.ranker, self.aligns, alignments,
-            self.longest_target, language_code(self.target_language), self.spaceless, cut.keep,
-            terms, self.judge,
+        drafting = Drafting(
+            self.tokenizer, options.ranker, self.aligns, self.longest_target,
+            language_code(self.target_language), self.spaceless, self.judge,
         )  # fmt: skip
+        writer = PartWriter(drafting, alignments, cut.keep, terms)
         parts, lines, numbers = cut.parts, cut.lines, cut.numbers
         searcher, recorded = self.searcher_for(options), has_listeners(self, FOUND)
         left = set[int]()
@@ -273,6 +273,7 @@ class Translator(TranslationModels, FileTranslator):
                 written[row] = translations
             left.update(lines[rows[row]] for row in read.left)
 
+        emit(self, GIVEN, len(cut.messages.lines))
         for copy in cut.copies if recorded else ():
             emit(self, COPIED, *copy)
         batches = [

@@ -31,7 +31,7 @@ from jumok.inspection.trace import Level, Trace
 from jumok.kinds import page_facts
 from jumok.systems.loading import load_tokenizer, longest_of, longest_part, reading_of
 from jumok.systems.native.models import LONGEST_TARGET, lacking, native_model
-from jumok.systems.translation.edges import rule_of_page
+from jumok.systems.translation.kept.edges import rule_of_page
 
 ENTRY = "exported.js"
 EMBEDDING_TABLES = ("source_table", "target_table")

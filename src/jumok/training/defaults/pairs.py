@@ -79,7 +79,6 @@ source_language = {text(codes[0])}
 target_language = {text(codes[1])}
 validation_pairs = {min(500, max(1, pairs // 10))}  # held-out source sentences
 skip_damaged = {text(corpus.skip_damaged)}  # true: leave out and count rows that cannot be read
-noise = {text(size.pairs is not None)}  # true: also sources with typos, in capitals, ...
 
 [[data.train]]
 {_corpus_keys(corpus)}

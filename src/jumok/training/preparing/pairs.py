@@ -27,8 +27,9 @@ from jumok.data.report import CorpusReport
 from jumok.data.store import digest
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import ConfigError, DataError, Location
-from jumok.training.folder import CLEANING, SMALLWORLD, TEST
+from jumok.training.folder import CLEANING, SMALLWORLD, TEST, VALIDATION
 from jumok.training.preparing.held_out import HeldOut
+from jumok.training.preparing.leaks import say_leaks
 from jumok.training.preparing.vocabulary import learn_tokenizer
 from jumok.training.task import Reporter
 
@@ -108,8 +109,8 @@ def prepare_translation(
 ) -> PreparedPairs:
     """Trains or loads the tokenizer, writes token ids, and reports what was dropped and why.
 
-    Pairs held out for a test are written to test.tsv in the run's folder, and what the filters
-    found in the training corpora to cleaning.json.
+    Pairs that are held out are written to validation.tsv and test.tsv in the run's folder, and what
+    the filters found in the training corpora to cleaning.json.
     """
     train, check = corpora(config, folder, say)
     if config.data.smallworld is None:
@@ -118,9 +119,22 @@ def prepare_translation(
     if tested:
         test = (pair for pair in _read_all(train) if pair.source in tested)
         write_pairs(folder / TEST, test)
+    pairs = [pair for pair in _read_all(check or train) if check or pair.source in held]
+    if not check:
+        write_pairs(folder / VALIDATION, pairs)
     unseen = HeldOut(held.hashes | tested.hashes)
-    seen = (pair for pair in _read_all(train) if pair.source not in unseen)
-    both = chain.from_iterable((pair.source, pair.target) for pair in seen)
+
+    def seen() -> Iterator[Pair]:
+        return (pair for pair in _read_all(train) if pair.source not in unseen)
+
+    say_leaks(
+        cache,
+        [[[str(one), *map(digest, one.files)] for one in train], sorted(unseen.hashes)],
+        [pair.source for pair in pairs],
+        lambda: (pair.source for pair in seen()),
+        say,
+    )
+    both = chain.from_iterable((pair.source, pair.target) for pair in seen())
     lines = cases_seen(both, config.data.noise, config.seed)
     tokenizer = learn_tokenizer(
         config.tokenizer, lines, folder / "tokenizer.model", config.seed, say
@@ -130,7 +144,6 @@ def prepare_translation(
     for one in train:
         stores.append(_store(one, unseen, tokenizer, cache, filters, config.varies))
         say(str(stores[-1].report))
-    pairs = (pair for pair in _read_all(check or train) if check or pair.source in held)
     return with_validation(config, tokenizer, stores, pairs, cache, say, held_out=not check)
 
 

@@ -1,7 +1,7 @@
 """From a recipe's section of texts to token ids on disk."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import TypeVar
@@ -14,10 +14,12 @@ from jumok.config.texts import (
 )
 from jumok.data.pairs.batches import Updates
 from jumok.data.report import CorpusReport
+from jumok.data.store import digest
 from jumok.data.texts.corpus import Example, TextCorpus, read_examples
 from jumok.data.texts.examples import ExampleStore, label_names, prepare_examples
 from jumok.data.tokenizer import Tokenizer
 from jumok.training.preparing.held_out import HeldOut
+from jumok.training.preparing.leaks import say_leaks
 from jumok.training.task import MicroBatch, Reporter
 
 Batches = TypeVar("Batches", bound=MicroBatch)
@@ -33,6 +35,9 @@ class PreparedTexts:
     labels: tuple[str, ...]
 
 
+Corpora = Sequence[TextCorpus]
+
+
 def prepare_examples_of(
     data: TextsConfig | LabelledTextsConfig,
     tokenizer: Callable[[Iterator[str]], Tokenizer],
@@ -46,13 +51,10 @@ def prepare_examples_of(
     """
     train = [corpus_of(one) for one in data.train]
     checked = [corpus_of(one) for one in data.validation]
-    held = HeldOut()
-    labelled = isinstance(data, LabelledTextsConfig)
+    held, labelled = HeldOut(), isinstance(data, LabelledTextsConfig)
     skip = isinstance(data, LabelledTextsConfig) and data.skip_damaged
 
-    def read(
-        corpora: Sequence[TextCorpus], report: CorpusReport | None = None
-    ) -> Iterator[Example]:
+    def read(corpora: Corpora, report: CorpusReport | None = None) -> Iterator[Example]:
         report = report or CorpusReport("", skip_damaged=skip)
         return (text for corpus in corpora for text in read_examples(corpus, report))
 
@@ -62,9 +64,15 @@ def prepare_examples_of(
     labels = label_names(read(train)) if labelled else ()
     trained = tokenizer(text.text for text in read(train))
 
-    def store(
-        corpora: Sequence[TextCorpus], part: str, kept: Callable[[Example], bool]
-    ) -> ExampleStore:
+    say_leaks(
+        cache,
+        [[[str(one), digest(one.file)] for one in train], sorted(held.hashes)],
+        [text.text for text in read(checked or train) if checked or text.text in held],
+        lambda: (text.text for text in read(train) if text.text not in held),
+        say,
+    )
+
+    def store(corpora: Corpora, part: str, kept: Callable[[Example], bool]) -> ExampleStore:
         names = " + ".join(corpus.file.name for corpus in corpora)
         report = CorpusReport(f"{part}: {names}", unit="texts", skip_damaged=skip)
         texts = filter(kept, read(corpora, report))
@@ -125,9 +133,13 @@ def _with_known_labels(
 def corpus_of(config: TextCorpusConfig | LabelledCorpusConfig) -> TextCorpus:
     """A recipe's corpus as the data package's class."""
     known = None if config.format == "auto" else config.format
+    corpus = TextCorpus(
+        config.file,
+        format=known,
+        take=config.take,
+        encoding=config.encoding,
+        delimiter=config.delimiter,
+    )
     if isinstance(config, TextCorpusConfig):
-        columns = (config.column, None)
-    else:
-        columns = (config.text_column, config.label_column)
-    read_as = config.encoding, config.delimiter
-    return TextCorpus(config.file, *columns, known, config.take, *read_as)
+        return replace(corpus, column=config.column)
+    return replace(corpus, column=config.text_column, label_column=config.label_column)

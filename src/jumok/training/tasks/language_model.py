@@ -11,6 +11,7 @@ from torch import nn
 from jumok.bundle.card import BundleConfig, Score
 from jumok.bundle.writing import write_bundle
 from jumok.config.families import LanguageModelConfig
+from jumok.data.leaks import long_lines
 from jumok.data.report import CorpusReport
 from jumok.data.store import digest
 from jumok.data.texts.corpus import HeldOutTail, TextCorpus, all_documents, read_examples
@@ -28,6 +29,7 @@ from jumok.shapes import Tensor
 from jumok.training import baselines
 from jumok.training.folder import TOKENIZER
 from jumok.training.objectives import mean_loss, next_token
+from jumok.training.preparing.leaks import say_leaks
 from jumok.training.preparing.texts import corpus_of
 from jumok.training.preparing.vocabulary import stored_tokenizer
 from jumok.training.task import (
@@ -139,12 +141,16 @@ def prepare_documents(
         config.seed,
         say,
     )
-    stores = []
-    for corpora, part in ((train, "training"), (check or train, "validation")):
-        texts = all_documents(corpora, data.documents)
-        if tail is not None:
-            texts = tail.training(texts) if part == "training" else tail.kept_out(texts)
-        identity = [
+    parts = {"training": train, "validation": check or train}
+
+    def read(part: str) -> Iterator[str]:
+        texts = all_documents(parts[part], data.documents)
+        if tail is None:
+            return texts
+        return tail.training(texts) if part == "training" else tail.kept_out(texts)
+
+    identities = [
+        [
             [
                 [digest(one.file), one.file.suffixes, str(replace(one, file=Path()))]
                 for one in corpora
@@ -152,7 +158,14 @@ def prepare_documents(
             data.documents,
             None if tail is None else [part, tail.share],
         ]
-        stores.append(prepare_texts(texts, identity, tokenizer, cache))
+        for part, corpora in parts.items()
+    ]
+    stores = [
+        prepare_texts(read(part), identity, tokenizer, cache)
+        for part, identity in zip(parts, identities, strict=True)
+    ]
+    checked = list(long_lines(read("validation")))
+    say_leaks(cache, identities[0], checked, lambda: long_lines(read("training")), say)
     if tail is not None:
         what = "of the text is" if tail.count == 1 else "of the documents are"
         what = "of each file is" if tail.ends and tail.count > 1 else what

@@ -30,7 +30,6 @@ from jumok.systems.translation.segments import MODEL_ALONE
 from jumok.systems.translation.sentences import common_sentences
 from jumok.systems.translation.translator import Translator
 from jumok.training import baselines
-from jumok.training.confidence import calibration_of
 from jumok.training.objectives import ConsistentTranslation, mean_loss, translation
 from jumok.training.preparing.pairs import (
     PreparedPairs,
@@ -50,6 +49,7 @@ from jumok.training.task import (
     card_of,
     model_line,
 )
+from jumok.training.tasks.confidence import calibration_of
 
 SETTING_PAIRS = 64
 COUNTED_LINES = 2000

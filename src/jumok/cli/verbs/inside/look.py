@@ -18,6 +18,7 @@ from jumok.cli.looking import (
     load_beside,
     save_figure,
     saved_trace,
+    say_odd,
     wanted_tour,
 )
 from jumok.cli.options import Beams, Machine, ModelOrEnsemble, Without, model_folders
@@ -60,6 +61,9 @@ class PageArgs:
         DEFAULT_LEVEL,
         "What the trace keeps. qk adds queries, keys and values, so weights can be recomputed, but "
         "the file is larger; full also adds the residual streams.",
+    )
+    lang: Literal["en", "ko"] | None = option(
+        None, "Language of the page, which has a button for the other (default: the browser's)."
     )
     port: int = option(0, "Port; 0 = any free one.", minimum=0, maximum=65535)
     host: str | None = option(
@@ -119,9 +123,10 @@ def look(
     sides = _comparison(model, traced, options, shown, second, given, machine)
     examples = _examples(family) if given is None else []
     first = given if given is not None or not examples else examples[0]
-    trace, other = (
-        (kept, None) if kept else _first_traces(family, sides, first, second.against, shown.target)
-    )
+    against, target = second.against, shown.target
+    trace, other = (kept, None) if kept else _first_traces(family, sides, first, against, target)
+    if given is not None and kept is None:
+        say_odd(family, given)
     if shown.gold is not None:
         from jumok.evaluation.alignment import parse_gold, with_gold
 
@@ -135,7 +140,7 @@ def look(
     page = partial(
         document.page, trace, other=other, examples=examples, before=sides.before,
         run=report_of(family.opened.parts[0], given if kept is None else None), origin=origin,
-        tour=fitting(guide, trace),
+        tour=fitting(guide, trace), lang=shown.lang,
     )  # fmt: skip
     if save is not None:
         _save_trace(trace, save, page, other)

@@ -172,6 +172,8 @@ def usable(clean: CleanConfig, languages: tuple[str, str]) -> tuple[CleanConfig,
     if clean.language is not None and LANGUAGE not in off and not identifier_installed():
         if LANGUAGE in named:
             raise MissingExtraError("data.clean.language", "clean")
-        lacking.append('languages are not checked: pip install "jumok[clean]"')
+        lacking.append(
+            'swapped sides and other languages are not looked for: pip install "jumok[clean]"'
+        )
         off[LANGUAGE] = None
     return clean.model_copy(update=off), lacking

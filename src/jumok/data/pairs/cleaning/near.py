@@ -12,7 +12,7 @@ import functools
 import numpy as np
 import numpy.typing as npt
 
-from jumok.data.pairs.cleaning.characters import DIGIT, LETTER, BatchSide, BothSides, kinds
+from jumok.data.pairs.cleaning.characters import DIGIT, LETTER, BatchSide, kinds
 from jumok.data.pairs.cleaning.duplicates import HashKeys, SeenKeys
 from jumok.kernels import texts as loops
 
@@ -44,26 +44,26 @@ def _folded() -> npt.NDArray[np.uint32]:
     return table
 
 
-def signatures(batch: BothSides) -> Signatures:
-    """The signature of each pair: rows, hash functions."""
+def signatures(*sides: BatchSide) -> Signatures:
+    """The signature of each pair, or of each text of one side: rows, hash functions."""
     if loops.library() is None:
-        return signatures_plainly(batch)
-    minima = np.full((len(batch), SIGNATURE), 0xFFFFFFFF, dtype=np.uint32)
-    for salt, side in enumerate(batch.sides, start=1):
+        return signatures_plainly(*sides)
+    minima = np.full((len(sides[0].texts), SIGNATURE), 0xFFFFFFFF, dtype=np.uint32)
+    for salt, side in enumerate(sides, start=1):
         codes = side.codes, len(side.codes), _folded()
         loops.call("sign_texts", *codes, salt, _PLACES, _FACTORS, _ADDENDS, minima)
     return minima
 
 
-def signatures_plainly(batch: BothSides) -> Signatures:
+def signatures_plainly(*sides: BatchSide) -> Signatures:
     """The readable twin of `signatures`."""
-    sides = [_runs(side, np.uint64(salt)) for salt, side in enumerate(batch.sides, start=1)]
-    minima = np.empty((len(batch), SIGNATURE), dtype=np.uint32)
+    hashed = [_runs(side, np.uint64(salt)) for salt, side in enumerate(sides, start=1)]
+    minima = np.empty((len(sides[0].texts), SIGNATURE), dtype=np.uint32)
     for column, (factor, addend) in enumerate(zip(_FACTORS, _ADDENDS, strict=True)):
-        of_sides = (
-            np.minimum.reduceat(runs * factor + addend, bounds)[::2] for runs, bounds in sides
-        )
-        minima[:, column] = np.minimum(*of_sides)
+        of_sides = [
+            np.minimum.reduceat(runs * factor + addend, bounds)[::2] for runs, bounds in hashed
+        ]
+        minima[:, column] = np.minimum.reduce(of_sides)
     return minima
 
 

@@ -112,8 +112,9 @@ def survey_corpora(
     with cached_store(cache, run.identity(corpora), lambda to: run.write(corpora, to)) as store:
         reports = [CleaningReport.from_json(stored) for stored in store.about["reports"]]
         left = [_unpacked_rows(store, index, report.read) for index, report in enumerate(reports)]
+    for report in reports[: 1 if clean is None else None]:
+        report.notes += notes
     for report in reports:
-        report.notes += notes if clean is not None else []
         if report.leaves_out and not report.kept:
             raise DataError(
                 "data.clean leaves no pair of this corpus.",
@@ -199,7 +200,7 @@ class _Repeats:
             keys = keys_of(source, target, clean.duplicates)
             tally.take(filters.DUPLICATES, in_batch(self.keys.repeated(keys)))
         if clean.near_duplicates is not None:
-            near = self.signatures.repeated(signatures(batch)[rows], clean.near_duplicates)
+            near = self.signatures.repeated(signatures(*batch.sides)[rows], clean.near_duplicates)
             tally.take(filters.NEAR, in_batch(near))
 
 

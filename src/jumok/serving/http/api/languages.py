@@ -16,14 +16,16 @@ from jumok.data.pairs.cleaning.languages import (
 )
 from jumok.serving.http.models import ServedModel
 from jumok.serving.http.refusals import RequestRefused
-from jumok.systems.translation.edges import USUAL
-from jumok.systems.translation.markup import TAG
+from jumok.systems.translation.kept.keeping import Keep
+from jumok.systems.translation.kept.markup import TAG
 
 AUTO = "auto"
-"""In the place of a source language that is to be found out."""
+"""In the place of a source language that is to be determined."""
+
+KEPT = Keep()
 
 SAMPLE = 2_000
-"""Characters of a text that are looked at."""
+"""Characters of a text that are read."""
 
 SURE = 80.0
 """A text is taken to be in a language from this confidence on, if it has three words. Of 3,769
@@ -52,7 +54,7 @@ LANGUAGE_NAMES = {
 
 
 @dataclass(frozen=True)
-class Reading:
+class DetectedLanguage:
     """How a text of an unknown language is read.
 
     Attributes:
@@ -99,7 +101,7 @@ def likely_languages(text: str, known: Sequence[str]) -> list[tuple[str, float]]
 def _words(text: str) -> str:
     """The beginning of a text without markup, addresses and placeholders."""
     text = TAG.sub(" ", text[:SAMPLE])
-    for pattern in USUAL.code:
+    for pattern in KEPT.code:
         text = pattern.sub(" ", text)
     return text
 
@@ -107,7 +109,7 @@ def _words(text: str) -> str:
 def _weights(
     words: str, scripts: Mapping[str, int], known: Sequence[str]
 ) -> dict[str, dict[str, float]]:
-    """Of each script its languages, with weights that sum up to 1 at most."""
+    """The languages of each script, with weights that sum up to 1 at most."""
     probabilities: dict[str, float] = {}
     if scripts and identifier_installed():
         for name, value in identified(words).items():
@@ -130,7 +132,7 @@ def _scripts(code: str) -> Sequence[str]:
     return SCRIPTS.get(code, ("LATIN",))
 
 
-def reading_of(text: str, models: Sequence[ServedModel]) -> Reading:
+def reading_of(text: str, models: Sequence[ServedModel]) -> DetectedLanguage:
     """How to read a text of an unknown language.
 
     Args:
@@ -148,7 +150,7 @@ def reading_of(text: str, models: Sequence[ServedModel]) -> Reading:
         language, confidence = likely[0]
         if language not in sources and confidence >= SURE and _is_enough(text):
             if language == target:
-                return Reading(language, confidence, None)
+                return DetectedLanguage(language, confidence, None)
             seems = f"{name_of(language)} ({language}, {confidence:.0f} %)"
             text = (
                 f"A text seems to be in {seems}, from which no model here translates into {target}."
@@ -157,7 +159,7 @@ def reading_of(text: str, models: Sequence[ServedModel]) -> Reading:
             raise RequestRefused(400, "language_not_served", text, parameter="source")
     confidences = dict(likely)
     source = max(sources, key=lambda code: confidences.get(code, 0.0))
-    return Reading(source, confidences.get(source, 0.0), sources[source])
+    return DetectedLanguage(source, confidences.get(source, 0.0), sources[source])
 
 
 def _is_enough(text: str) -> bool:

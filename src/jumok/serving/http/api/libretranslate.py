@@ -11,12 +11,12 @@ from functools import partial
 from pydantic import ValidationError, create_model
 from starlette.responses import JSONResponse, Response
 
-from jumok.decoding.options import FOR_TRANSLATION, DecodingOptions
+from jumok.decoding.options import FOR_TRANSLATION, ONLY_FOR_CONTINUATION, DecodingOptions
 from jumok.serving.http.api.documents import translate_documents
 from jumok.serving.http.api.forms import SentFile, fields_of, unified
 from jumok.serving.http.api.languages import (
     AUTO,
-    Reading,
+    DetectedLanguage,
     likely_languages,
     name_of,
     reading_of,
@@ -56,7 +56,9 @@ DOCUMENT_SUFFIXES = (
 
 ALIASES = {"pb": "pt", "zt": "zh"}
 
-DecodingFields = create_model("DecodingFields", **decoding_fields(FOR_TRANSLATION, "nbest"))
+DecodingFields = create_model(
+    "DecodingFields", **decoding_fields(FOR_TRANSLATION, "nbest", *ONLY_FOR_CONTINUATION)
+)
 
 
 async def translate(context: RequestContext) -> JSONResponse:
@@ -90,7 +92,9 @@ async def translate(context: RequestContext) -> JSONResponse:
     return JSONResponse(body, headers={"Server-Timing": engine_answers.timing})
 
 
-def _readings(service: Service, texts: Sequence[str], source: str, target: str) -> list[Reading]:
+def _readings(
+    service: Service, texts: Sequence[str], source: str, target: str
+) -> list[DetectedLanguage]:
     """What translates each text, and from which language.
 
     Raises:
@@ -100,11 +104,11 @@ def _readings(service: Service, texts: Sequence[str], source: str, target: str) 
     if source == AUTO and into:
         return [reading_of(text, into) for text in texts]
     model = None if source == target else model_for(service, source, target)
-    return [Reading(source, 100.0, model)] * len(texts)
+    return [DetectedLanguage(source, 100.0, model)] * len(texts)
 
 
 async def _by_model(
-    readings: Sequence[Reading],
+    readings: Sequence[DetectedLanguage],
     texts: Sequence[str],
     translated: Callable[[ServedModel, list[str]], Awaitable[EngineAnswers]],
 ) -> EngineAnswers:
@@ -237,7 +241,7 @@ async def detect(context: RequestContext) -> JSONResponse:
     known = list(dict.fromkeys(code for each in service.translators() for code in each.languages))
     likely = likely_languages(" ".join(texts), known)[:3]
     unknown = "en" if "en" in known or not known else known[0]
-    return JSONResponse([Reading(*each).detected for each in likely or [(unknown, 0.0)]])
+    return JSONResponse([DetectedLanguage(*each).detected for each in likely or [(unknown, 0.0)]])
 
 
 async def languages(context: RequestContext) -> JSONResponse:

@@ -11,9 +11,9 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 from starlette.responses import JSONResponse
 
 from jumok.alignment.setting import AlignmentSetting
-from jumok.decoding.options import FOR_CAPTIONS, FOR_TRANSLATION
+from jumok.decoding.options import FOR_CAPTIONS, FOR_TRANSLATION, ONLY_FOR_CONTINUATION
 from jumok.serving.http.api.explaining import LAST, ExplainHandler, translation_facts
-from jumok.serving.http.api.languages import AUTO, Reading, reading_of
+from jumok.serving.http.api.languages import AUTO, DetectedLanguage, reading_of
 from jumok.serving.http.api.required import RequiredFields
 from jumok.serving.http.api.submit import (
     EngineAnswers,
@@ -82,12 +82,14 @@ class AttentionChoice(BaseModel):
 
 
 TranslateFields: Any = create_model(
-    "TranslateFields", __base__=ModelRequest, **decoding_fields(FOR_TRANSLATION, "nbest")
+    "TranslateFields",
+    __base__=ModelRequest,
+    **decoding_fields(FOR_TRANSLATION, "nbest", *ONLY_FOR_CONTINUATION),
 )
 CaptionFields: Any = create_model(
     "CaptionFields",
     __base__=ModelRequest,
-    **decoding_fields(FOR_CAPTIONS, "nbest", "coverage_penalty"),
+    **decoding_fields(FOR_CAPTIONS, "nbest", "coverage_penalty", *ONLY_FOR_CONTINUATION),
 )
 
 
@@ -213,8 +215,8 @@ async def translate(context: RequestContext, asked: TranslateRequest) -> JSONRes
 
 def _translator(
     service: Service, asked: TranslateRequest, texts: Sequence[str]
-) -> tuple[ServedModel, list[Reading]]:
-    """The model, and if the source language is to be found out, how each text is read."""
+) -> tuple[ServedModel, list[DetectedLanguage]]:
+    """The model, and if the source language is to be determined, how each text is read."""
     if asked.from_ is None and asked.to is None:
         return service.able(asked.model, [Translator], "translate"), []
     source, target = (

@@ -61,7 +61,9 @@ class StreamOptions(BaseModel):
 Decoded: Any = create_model(
     "Decoded",
     __config__=ConfigDict(extra="forbid"),
-    **decoding_fields(FOR_CONTINUATION, "sample", "temperature", "seed", *NOT_FOR_CONTINUATION),
+    **decoding_fields(
+        FOR_CONTINUATION, "sample", "temperature", "seed", "stop", *NOT_FOR_CONTINUATION
+    ),
 )
 
 
@@ -193,7 +195,6 @@ def _continuations(
     service: Service, system: "LanguageModel", asked: CompletionRequest, prompts: Sequence[str]
 ) -> list[Continuation]:
     """The texts to write, `n` for each prompt, each with a seed of its own."""
-    stop = (asked.stop,) if isinstance(asked.stop, str) else tuple(asked.stop or ())
     seed = secrets.randbits(62) if asked.seed is None else asked.seed
     options = _options(service, asked)
     return [
@@ -202,7 +203,6 @@ def _continuations(
             prompt,
             replace(options, seed=(seed + number) % 2**64),
             asked.max_tokens or 16,
-            tuple(filter(None, stop)),
             top=asked.logprobs,
         )
         for prompt in prompts
@@ -218,6 +218,8 @@ def _options(service: Service, asked: CompletionRequest) -> DecodingOptions:
             name: value for name, value in given.items() if known[name].option.panel != SAMPLING
         }
     given.pop("seed", None)
+    if stop := given.pop("stop", None):
+        given["stop"] = (stop,) if isinstance(stop, str) else tuple(filter(None, stop))
     given["sample"] = asked.temperature != 0 and given.get("beam", 1) == 1
     return decoding_of(service, given, FOR_CONTINUATION)
 

@@ -10,8 +10,8 @@ from pydantic import BaseModel, Field, ValidationError, field_validator
 from jumok.serving.http.handlers import Required
 from jumok.serving.http.models import ServedModel
 from jumok.serving.http.refusals import invalid
-from jumok.systems.translation.glossary import Glossary
 from jumok.systems.translation.segments import Split
+from jumok.systems.translation.terms.glossary import Glossary
 
 MOST = 200
 """Terms, and strings to keep, of a request."""

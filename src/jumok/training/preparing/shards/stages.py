@@ -94,7 +94,7 @@ def _filter_block(plan: CorpusPlan, block: WorkBlock) -> None:
                 keys = keys_of(sources, targets, clean.duplicates)
                 tables.setdefault(PAIR, []).append((keys, rows + start, NO_SKETCHES))
             if clean.near_duplicates is not None:
-                signed = signatures(both)[rows]
+                signed = signatures(*both.sides)[rows]
                 sketched = sketches(signed)
                 for number, keys in enumerate(bands(signed).T):
                     table = tables.setdefault(BAND.format(number), [])

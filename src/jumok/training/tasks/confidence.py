@@ -1,8 +1,8 @@
 """The calibration of a translator's confidence, on held-out pairs and on texts that it cannot know.
 
 A model is most often sure of itself where it knows least. So the calibration is fitted to its
-translations of texts that are unlike its training data, too: with typing errors, in the target
-language, in no language at all, with markup.
+translations of texts that are unlike its training data, too: with typing errors, in another case,
+in the target language, in no language at all, with markup.
 
 Source: Kamath, Jia and Liang 2020, "Selective question answering under domain shift", who fit a
 calibrator to known and odd inputs together.
@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from random import Random
 
 from jumok.bundle.confidence import Calibration
+from jumok.data.pairs.noise import other_case, typo
 from jumok.evaluation.calibration import JudgedOutput, calibrated, right_translations
 from jumok.systems.translation.result import Translation
 from jumok.systems.translation.translator import Translator
 
 MARKUPS = ("[[{}|{}]]", "**{}**", "\\emph{{{}}}", "`{}`", "=={}==", "[{}](#{})")
-MOST_TYPOS = 6
+TYPOS = (1, 1, 1, 2, 3, 5)  # in a text, each as often
 SHARE = 4  # a fourth of the texts of each kind that has no typing errors
 
 
@@ -75,20 +76,15 @@ def odd_texts(sources: Sequence[str], references: Sequence[str]) -> Iterator[Odd
     alphabet = sorted({letter for text in sources for letter in text if letter.isalpha()})
     cipher = str.maketrans(dict(zip(alphabet, random.sample(alphabet, len(alphabet)), strict=True)))
     for row, (source, reference) in enumerate(zip(sources, references, strict=True)):
-        yield OddText(with_typos(source, random.randint(1, MOST_TYPOS), random), reference)
+        text = source
+        for _ in range(random.choice(TYPOS)):
+            text = typo(text, random)
+        yield OddText(text, reference)
         if row % SHARE == 0:
             yield OddText(reference, None)
             yield OddText(source.translate(cipher), None)
             yield OddText(with_markup(source, random), reference)
-
-
-def with_typos(text: str, count: int, random: Random) -> str:
-    """With so many pairs of neighbouring letters of a word swapped."""
-    letters = list(text)
-    places = [place for place in range(len(text) - 1) if text[place : place + 2].isalpha()]
-    for place in random.sample(places, min(count, len(places))):
-        letters[place], letters[place + 1] = letters[place + 1], letters[place]
-    return "".join(letters)
+            yield OddText(other_case(source, random), reference)
 
 
 def with_markup(text: str, random: Random) -> str:

@@ -7,7 +7,7 @@ from itertools import accumulate
 
 from jumok.alignment.words import Link
 from jumok.data.tokenizer import plain_words
-from jumok.systems.translation.keeping import Kept, found_in, missing_in
+from jumok.systems.translation.kept.keeping import Kept, found_in, missing_in
 from jumok.systems.translation.sentences import Span
 
 
@@ -57,7 +57,7 @@ class _Links:
     def __init__(self, alignment: Sequence[Link], words: Sequence[Span]) -> None:
         self._words = words
         self._first: dict[int, int] = {}
-        last: dict[int, int] = {}
+        self._last = last = dict[int, int]()
         for linked, target in alignment:
             self._first[linked] = min(target, self._first.get(linked, target))
             last[linked] = max(target, last.get(linked, target))
@@ -65,10 +65,15 @@ class _Links:
         self._reached = list(accumulate((last[word] for word in self._sources), max))
 
     def place(self, word: int) -> int:
-        """Before the first word that is linked to this one, or behind those of earlier ones."""
+        """Before the first word that is linked to this one or to the next, or behind those that are
+        linked to earlier ones.
+        """
         last = len(self._words) - 1
-        if word in self._first:
-            return self._words[min(self._first[word], last)][0]
+        for near in (word, word + 1):
+            if near in self._first:
+                return self._words[min(self._first[near], last)][0]
+        if word - 1 in self._last:
+            return self._words[min(self._last[word - 1], last)][1]
         earlier = bisect_left(self._sources, word)
         return self._words[min(self._reached[earlier - 1], last)][1] if earlier else 0
 
@@ -121,10 +126,13 @@ def without_code(text: str, kept: Sequence[Kept]) -> str:
 
 
 def words_beside(text: str, kept: Sequence[Kept]) -> list[int]:
-    """The indices of the words of a source that `without_code` leaves, in order."""
+    """The indices of the words of a source that `without_code` leaves, in order; -1 for one with
+    code in it, such as a comma behind a placeholder.
+    """
     codes = [one for one in kept if one.kind == "code"]
-    return [
-        index
-        for index, (start, end) in enumerate(word_spans(text))
-        if sum(max(0, min(end, one.end) - max(start, one.start)) for one in codes) < end - start
-    ]
+    beside = []
+    for index, (start, end) in enumerate(word_spans(text)):
+        size = sum(max(0, min(end, one.end) - max(start, one.start)) for one in codes)
+        if size < end - start:
+            beside.append(-1 if size else index)
+    return beside

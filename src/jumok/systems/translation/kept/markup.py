@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 
 from jumok.alignment.words import Link
 from jumok.data.tokenizer import normalize
-from jumok.systems.translation.inserting import after_kept, word_spans
-from jumok.systems.translation.keeping import Keep
+from jumok.systems.translation.kept.inserting import after_kept, word_spans
+from jumok.systems.translation.kept.keeping import Keep
 from jumok.systems.translation.result import Translation
 
 TAG = re.compile(

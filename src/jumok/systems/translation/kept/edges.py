@@ -10,7 +10,8 @@ import unicodedata
 from collections.abc import Callable
 
 from jumok.documents.segment import has_word
-from jumok.systems.translation.keeping import USUAL, Keep
+from jumok.systems.translation.kept.code import USUAL
+from jumok.systems.translation.kept.keeping import Keep
 from jumok.systems.translation.sentences import Span
 
 Core = Callable[[str], Span | None]
@@ -21,17 +22,19 @@ LONGEST_WORD = 1000
 """Characters of the longest word; what has more, such as a file in base64, is none."""
 
 _WORD = r"[^\s。、，！？；：]"  # scripts without spaces have their own marks
-LONG_WORD = re.compile(rf"(?<!{_WORD}){_WORD}{{{LONGEST_WORD + 1},}}+")
+LONG = rf"(?<!{_WORD}){_WORD}{{{LONGEST_WORD + 1},}}+"
+LONG_WORD = re.compile(LONG)
 
-_BEFORE = re.compile(
+BEFORE = (
     r"\s*(?:"
     r"(?:[-–—*+·•◦‣▪▫■□●○◆◇►▶▷→⇒✓✔✗✘※☐☑☒#>]++"  # a bullet
     r"|\(?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,4})\)|\d{1,3}(?:\.\d{1,3}){0,3}\.?"  # a number
     r"|\[(?:\d{1,3}|[ xX])\])"
     r"(?:\s+|\Z))+"
 )
-_NUMBER_ALONE = re.compile(r"\s*\d{1,3}(?:\.\d{1,3}){0,3}\s+\Z")
-_AFTER = re.compile(r"(?<!\s)\s*(?:(?:\[\d{1,3}\]|[¹²³⁰⁴-⁹]{1,3}|[*†‡])\s*)\Z")
+NUMBER_ALONE = r"\s*\d{1,3}(?:\.\d{1,3}){0,3}\s+\Z"
+AFTER = r"(?<!\s)\s*(?:(?:\[\d{1,3}\]|[¹²³⁰⁴-⁹]{1,3}|[*†‡])\s*)\Z"
+_BEFORE, _NUMBER_ALONE, _AFTER = re.compile(BEFORE), re.compile(NUMBER_ALONE), re.compile(AFTER)
 _LONGEST_AFTER = 12
 MOST_EDGES = 8  # quotes in brackets in quotes
 _PAIRS = {
@@ -56,9 +59,12 @@ _SYMBOLS = {"So", "Sk", "Cn", "Co"}
 _WITH_SYMBOL = "\u200d\ufe0e\ufe0f\u20e3 "  # joiners and forms of emoji
 # How JavaScript writes classes of characters, and what is no class.
 _CLASSES = {"d": r"\p{Nd}", "w": r"\p{L}\p{N}_"}
-_WORD = rf"[{_CLASSES['w']}]"
-_OUTSIDE = {"Z": "$", "b": f"(?:(?<={_WORD})(?!{_WORD})|(?<!{_WORD})(?={_WORD}))", "s": r"\s"}
-_ESCAPE = re.compile(r"\\(.)")
+_NO_DIGIT = r"[^\W\d]", r"[\p{L}\p{Nl}\p{No}_]"
+_IN_WORD = rf"[{_CLASSES['w']}]"
+_OUTSIDE = {
+    "Z": "$",
+    "b": f"(?:(?<={_IN_WORD})(?!{_IN_WORD})|(?<!{_IN_WORD})(?={_IN_WORD}))",
+}
 
 
 def core(text: str) -> Span | None:
@@ -77,10 +83,11 @@ def core(text: str) -> Span | None:
 def rule_of_page() -> dict[str, object]:
     """What the page follows the rule by (`web/model/edges.js`)."""
     return {
-        "before": in_javascript(_BEFORE.pattern),
-        "numberAlone": f"^(?:{in_javascript(_NUMBER_ALONE.pattern)})",
-        "after": in_javascript(_AFTER.pattern),
+        "before": in_javascript(BEFORE),
+        "numberAlone": f"^(?:{in_javascript(NUMBER_ALONE)})",
+        "after": in_javascript(AFTER),
         "longestAfter": _LONGEST_AFTER,
+        "longWord": f"^(?:{in_javascript(LONG)})$",
         "symbols": "".join(rf"\p{{{category}}}" for category in sorted(_SYMBOLS)),
         "joiners": _WITH_SYMBOL,
         "most": MOST_EDGES,
@@ -93,22 +100,26 @@ def in_javascript(pattern: str) -> str:
     """A regular expression as JavaScript writes it (flag u), without possessive quantifiers: they
     save time, and match the same where this is used.
     """
-
-    def written(match: re.Match[str]) -> str:
-        part = match[0]
-        if part.startswith("["):
-            inner = _ESCAPE.sub(lambda each: _CLASSES.get(each[1], each[0]), part)
-            return _ESCAPE.sub(_needed, inner)
-        if part.startswith("\\"):
-            known = _CLASSES.get(part[1])
-            return _OUTSIDE.get(part[1]) or (f"[{known}]" if known else _ESCAPE.sub(_needed, part))
-        return part[0]
-
-    return re.sub(r"\[\^?(?:\\.|[^\]\\])*\]|\\.|[*+?}]\+", written, pattern)
+    parts: list[str] = []
+    within = False  # a class in brackets
+    signs = iter(pattern.replace(*_NO_DIGIT))
+    for sign in signs:
+        if sign == "\\":
+            parts.append(_escape(next(signs), within))
+        elif within or sign != "+" or parts[-1:] not in (["*"], ["+"], ["?"], ["}"]):
+            parts.append(sign)
+        within = (within or sign == "[") and sign != "]"
+    return "".join(parts)
 
 
-def _needed(escape: re.Match[str]) -> str:
-    return escape[0] if escape[1] in r"^$\.*+?()[]{}|/-pPs" else escape[1]
+def _escape(letter: str, within: bool) -> str:
+    """An escape as JavaScript writes it."""
+    if letter in _CLASSES:
+        return _CLASSES[letter] if within else f"[{_CLASSES[letter]}]"
+    if letter in _OUTSIDE:
+        return _OUTSIDE[letter]
+    assert letter in "spu" or not letter.isalnum(), f"JavaScript has no \\{letter} like it"
+    return f"\\{letter}" if letter in "^$\\.*+?()[]{}|/-spu" else letter
 
 
 def _has_own_word(text: str) -> bool:

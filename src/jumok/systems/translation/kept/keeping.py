@@ -17,44 +17,9 @@ from typing import Literal
 
 from jumok.data.tokenizer import normalize
 from jumok.errors import ConfigError
-from jumok.systems.translation.numerals import numeral_spans
+from jumok.systems.translation.kept.code import USUAL
+from jumok.systems.translation.kept.numerals import numeral_spans
 from jumok.systems.translation.sentences import Span
-
-USUAL = (
-    r"https?://[^\s<>\"'“”]*[^\s<>\"'“”.,;:!?)\]}、。，」』]",
-    r"www\.[^\s<>\"'“”]*[^\s<>\"'“”.,;:!?)\]}、。，」』]",
-    r"(?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)+",
-    r"\{\{[^{}]*\}\}",
-    r"\{[%#][^{}]*[%#]\}",
-    r"<%[^<>%]*%>",
-    r"[$%]\{[^{}]*\}",
-    r"\{[^{}\s]*\{[^{}\s]*\}[^{}\s]*\}",
-    r"\{[^{}\s]*\}",
-    r"\{[\w.\[\]]*(?:![rsa])?:(?:.?[<>=^])?[-+ ]?#?0?\d*+[,_]?(?:\.\d+)?[b-gosxXEFGn%]?\}",
-    r"\{\s?\w+\s?,\s?(?:number|date|time|spellout|ordinal|duration|list)\b[^{}]*\}",
-    r"%\([A-Za-z_]\w*\)[#0+-]*+\d*+(?:\.\d+)?[diouxXeEfFgGcrsa]",
-    r"%(?:\d+\$)?+[0+#'-]*+(?:\d++|\*)?+(?:\.(?:\d++|\*))?+(?:hh|ll|[hlLqjzt])?+"
-    r"[diouxXeEfFgGaAcspn@](?![A-Za-z])",
-    # "% d" where it is no percentage.
-    r"(?<![\w%])(?<!\d\s)% [+0-]*+\d*+(?:\.\d+)?[diouxXeEfFgG](?![A-Za-z'’])",
-    r"%L?[1-9]\d?(?![\w$%])",
-    r"%%|%[A-Z][A-Z0-9_]+%",
-    r"\$[A-Z_][A-Z0-9_]+\b",
-    r"&(?:[A-Za-z]\w{1,30}|#\d+|#x[0-9A-Fa-f]+);",
-    r"(?<![\w@.])@[A-Za-z_]\w++(?:\.\w++)*+",  # a person, a topic
-    r"(?<![\w&#])#[^\W\d]\w*+",
-    r"(?<![\w/.~])(?:~|\.\.?)?/(?:[\w.@+-]++/)++[\w.@+-]*+",  # paths of files
-    r"(?<!\w)[A-Za-z]:\\[^\s<>\"'|?*]*[^\s<>\"'|?*.,;:!)\]]",
-    r"(?<![\w.])v\d++(?:\.\d++)++(?:-[\w.]++)?+",  # a version, a book, a key
-    r"(?<!\w)ISBN(?:-1[03])?:? ?[\dX][\dX-]{8,16}(?!\w)",
-    r"(?<!\w)[\da-fA-F]{8}-(?:[\da-fA-F]{4}-){3}[\da-fA-F]{12}(?!\w)",
-    r"(?<![\w+])(?:\+\d{1,3}[ -]?)?+\(\d{2,5}\)[ -]?\d{3,4}[ -]\d{3,4}(?!\d)",  # telephones
-    r"(?<![\w+])\+\d{1,3}(?:[ -]\d{1,5}){2,6}+(?!\d)",
-    r"(?<![\w$])(?:[A-Z]{1,2}\$|[$€£¥₩])\s?\d++(?:[.,]\d++)*+",  # amounts, shares, degrees
-    r"(?<![\w.,:/])[-−]?(?:\d{1,3}(?:[ \u00a0\u202f]\d{3})++|\d++)(?:[.,]\d++)*+"
-    r"[ \u00a0\u202f]?(?:%%|%(?![A-Za-z])|[€£¥₩‰℃]|°[CF]?)",
-)
-"""What counts as code in any text, as regular expressions."""
 
 # A number that follows a letter is a part of a name: "w3", "utf8".
 # A date, a telephone number, a version, an address of a network is one thing.

@@ -22,6 +22,7 @@ _SIMPLE = re.compile(r"\{[^{}']*\}")
 _PLAIN = re.compile(r"[^{}'#]+")
 _QUOTED = re.compile(r"'[{}#|](?:[^']|'')*+(?:'|\Z)")
 _ARGUMENT = re.compile(rf"{_SIMPLE.pattern}|''|{_QUOTED.pattern}")
+_SIGNS, _COUNTED_SIGNS = re.compile("[{}]+"), re.compile("[{}#]+")
 _BESIDE_SIGN = re.compile(r"'(?=['{}#|]|\Z)|(?<=['{}#|])'")
 NUMBER = "{#}"
 """The number of a plural, as it is translated: a placeholder."""
@@ -188,10 +189,9 @@ def _unquoted(match: re.Match[str]) -> str:
 def _quoted(text: str, arguments: Sequence[str], counts: bool) -> str:
     """A text in which only these arguments, each as often as here, are what ICU replaces."""
     left = Counter(each for each in arguments if each.startswith("{"))
-    signs = "[{}#]" if counts else "[{}]"
-    names = "|".join(map(re.escape, left))
+    signs = _COUNTED_SIGNS if counts else _SIGNS
     parts, at = [], 0
-    for match in re.finditer(names, text) if names else ():
+    for match in _SIMPLE.finditer(text):
         if left[match[0]]:
             left[match[0]] -= 1
             parts += [_literal(text[at : match.start()], signs), match[0]]
@@ -199,9 +199,9 @@ def _quoted(text: str, arguments: Sequence[str], counts: bool) -> str:
     return "".join([*parts, _literal(text[at:], signs)])
 
 
-def _literal(text: str, signs: str) -> str:
+def _literal(text: str, signs: re.Pattern[str]) -> str:
     """A text that ICU shows as it is: signs are quoted, and an apostrophe beside one is doubled."""
-    return re.sub(rf"{signs}+", r"'\g<0>'", _BESIDE_SIGN.sub("''", text))
+    return signs.sub(r"'\g<0>'", _BESIDE_SIGN.sub("''", text))
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,7 @@ _SOUNDS |= dict.fromkeys("MN", "consonant")
 _LATIN = dict.fromkeys("mn", "consonant") | {"l": "liquid"}
 _LIQUID = 8  # ㄹ among the final consonants of a Hangul syllable
 _HANGUL = re.compile("[가-힣]+")
+_NOTE = re.compile(r"\([^()]*\)\Z")
 
 
 def suffixes(word: str, language: str) -> list[str]:
@@ -65,8 +66,8 @@ def _is_suffix(text: str) -> bool:
 
 def _last_sound(noun: str) -> str:
     """ "vowel", "consonant" or "liquid" (ㄹ)."""
-    letters = re.sub(r"\W+", "", re.sub(r"\([^()]*\)\Z", "", noun)) or noun
-    last = letters[-1]
+    without_note = _NOTE.sub("", noun)
+    last = next(filter(str.isalnum, reversed(without_note)), noun[-1])
     if "가" <= last <= "힣":
         final = (ord(last) - ord("가")) % 28
         return "vowel" if not final else "liquid" if final == _LIQUID else "consonant"

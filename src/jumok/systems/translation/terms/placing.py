@@ -1,6 +1,6 @@
 """The terms of a glossary in the place of the words that translate them.
 
-A model that was not trained with terms cannot be told of them: a search that must write one writes
+A model that was not trained with terms does not know them: a search that must write one writes
 it beside the word that it would have written. So the plain translation is kept, and the word in it
 that the term's source caused is replaced: the one whose log-probability falls most where the source
 is read without the term, and rises most where nothing but the term is read, weighted by how much it
@@ -11,28 +11,30 @@ Where no word is surely the term's, the translation stays, and says so.
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import numpy.typing as npt
 
 from jumok.alignment.words import Link, Weights, links, merge_words
-from jumok.data.tokenizer import UNKNOWN, Tokenizer, plain_words
+from jumok.data.texts.tokenizer import NOT_UTF8
+from jumok.data.tokenizer import UNKNOWN, plain_words
 from jumok.decoding.rank import Ranker
-from jumok.systems.translation.glossary import TermPlace
-from jumok.systems.translation.inserting import word_spans
-from jumok.systems.translation.keeping import Keep
-from jumok.systems.translation.particles import PROBES, fitted, suffixes
+from jumok.systems.translation.drafts import Drafting
+from jumok.systems.translation.kept.inserting import word_spans
+from jumok.systems.translation.kept.keeping import Keep
 from jumok.systems.translation.result import Draft
 from jumok.systems.translation.searching import Searcher
 from jumok.systems.translation.segments import Segment
 from jumok.systems.translation.sentences import Span
+from jumok.systems.translation.terms.glossary import TermPlace
+from jumok.systems.translation.terms.particles import PROBES, fitted, suffixes
 
 SURE = 1.5
 """Nats: the least evidence for a word that is replaced."""
 
 SHARE = 0.7
-"""Of the word with the most evidence: the next ones that reach it belong to the term, too."""
+"""A share of the evidence of the best word: the next ones that reach it belong to the term, too."""
 
 UNATTENDED = 0.5  # in place of the attention of a model that has none
 MOST = 64  # terms of a segment; others are missing, as each takes two passes
@@ -88,18 +90,11 @@ class _Found:
 class TermPlacer:
     """Puts terms into drafts.
 
-    Attributes:
-        longest: the maximum number of tokens that can be scored; None: no limit.
-        language: of the target.
-        spaceless: it writes no spaces between words: its tokens are what is replaced.
+    Where the language writes no spaces between words, tokens are what is replaced.
     """
 
-    tokenizer: Tokenizer
+    drafting: Drafting
     searcher: Searcher
-    aligns: bool
-    longest: int | None
-    language: str
-    spaceless: bool
     keep: Keep | None
 
     def place(
@@ -128,16 +123,24 @@ class TermPlacer:
         return changed
 
     def _reading(self, row: int, part: Segment, draft: Draft) -> _Reading | None:
-        tokens = self.tokenizer.encode(draft.text)
-        if not tokens or (self.longest is not None and len(tokens) > self.longest):
+        """None: nothing can be said of its words."""
+        tokens = self.drafting.tokenizer.encode(draft.text)
+        source_words = self.drafting.tokenizer.words(part.ids)
+        if not tokens or source_words[-1] + 1 != len(word_spans(part.text)) or self._long(tokens):
             return None
-        if self.spaceless:
-            ends = [len(self.tokenizer.decode(tokens[: end + 1])) for end in range(len(tokens))]
-            units = list(zip([0, *ends], ends, strict=False))
+        if self.drafting.spaceless:
+            ends = [0]
+            for end in range(1, len(tokens) + 1):
+                begun = self.drafting.tokenizer.decode(tokens[:end])
+                ends.append(ends[-1] if begun.endswith(NOT_UTF8) else len(begun))
+            units = list(pairwise(ends))
             return _Reading(row, part, draft, tokens, units, range(len(tokens)))
-        words = self.tokenizer.words(tokens)
-        units = word_spans(draft.text)
-        return _Reading(row, part, draft, tokens, units, words) if words[-1] < len(units) else None
+        words, units = self.drafting.tokenizer.words(tokens), word_spans(draft.text)
+        known = words[-1] + 1 == len(units)
+        return _Reading(row, part, draft, tokens, units, words) if known else None
+
+    def _long(self, tokens: Sequence[int]) -> bool:
+        return self.drafting.longest is not None and len(tokens) > self.drafting.longest
 
     def _locate(
         self, readings: Sequence[_Reading], places: Sequence[Sequence[TermPlace]]
@@ -165,18 +168,18 @@ class TermPlacer:
                 ]
                 words = _words_of(reading.part.text, place)
                 attended = UNATTENDED if weights is None else weights[:, words].sum(axis=1)
-                evidence.append(sum(of_words) * attended)
+                evidence.append((of_words[0] + of_words[1]) * attended)
             located.append(self._chosen(reading, its, evidence))
-            if weights is not None and not self.spaceless:
+            if weights is not None and not self.drafting.spaceless:
                 reading.draft.alignment = tuple(links(weights))
         return located
 
     def _attention(self, readings: Sequence[_Reading]) -> list[Weights | None]:
         """Between the words of each source and those that may be replaced; None: there is none."""
-        if not self.aligns:
+        if not self.drafting.aligns:
             return [None] * len(readings)
         read = self.searcher.read([each.part.ids for each in readings])
-        words = self.tokenizer.words
+        words = self.drafting.tokenizer.words
         return [
             merge_words(weights[:, :-1], words(each.part.ids), list(each.unit_of))
             for each, weights in zip(
@@ -186,7 +189,7 @@ class TermPlacer:
 
     def _without(self, part: Segment, words: Collection[int]) -> list[int]:
         """The tokens of a source, UNKNOWN in the place of these words."""
-        ids = zip(part.ids, self.tokenizer.words(part.ids), strict=True)
+        ids = zip(part.ids, self.drafting.tokenizer.words(part.ids), strict=True)
         return [UNKNOWN if word in words else token for token, word in ids]
 
     def _scored(self, pairs: Sequence[tuple[Sequence[int], Sequence[int]]]) -> list[Evidence]:
@@ -234,21 +237,23 @@ class TermPlacer:
         pairs, tried = [], []
         best: dict[int, tuple[float, str]] = {}
         for number, each in enumerate(every):
-            ends = suffixes(each.core, self.language)
+            ends = suffixes(each.core, self.drafting.language)
             best[number] = -np.inf, ends[0]
             for suffix in ends if len(ends) > 1 else ():
                 noun = each.core.removesuffix(suffix)
                 for form in {noun + fitted(noun, probe) for probe in PROBES} - {each.core}:
-                    text = each.reading.draft.text[: each.start] + form
+                    tokens = self.drafting.tokenizer.encode(
+                        each.reading.draft.text[: each.start] + form
+                    )
                     words = _words_of(each.reading.part.text, each.place)
-                    source = self._without(each.reading.part, words)
-                    pairs.append((source, self.tokenizer.encode(text)))
-                    tried.append((number, suffix))
+                    if not self._long(tokens):
+                        pairs.append((self._without(each.reading.part, words), tokens))
+                        tried.append((number, suffix))
         for (number, suffix), (_, tokens), values in zip(
             tried, pairs, self._scored(pairs), strict=True
         ):
             # What is one token is a word that was often in the training data.
-            words = self.tokenizer.words(tokens)[-2:]
+            words = self.drafting.tokenizer.words(tokens)[-2:]
             alone = len(set(words)) == len(words)
             value = 0.0 if alone else float(values[-1])
             best[number] = max(best[number], (value, suffix))

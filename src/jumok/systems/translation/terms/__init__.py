@@ -1,0 +1,1 @@
+"""Terms of a glossary, and their places in translations."""
