@@ -90,7 +90,7 @@ def test_options_out_of_range_are_refused(client, options, text):
 ABOUT_TEXTS = {"Search", "Length and repetition", "Sampling", "Sentences and terms", None}
 ELSEWHERE: dict[str, dict[str, str]] = {
     "translate": {
-        "model": "model", "file": "text",  # what is translated, and with what
+        "model": "model", "files": "text",  # what is translated, and with what
         "nbest": "alternatives",  # as LibreTranslate calls them
         "format": "", "encoding": "",  # of a file: /translate_file goes by its name
     },

@@ -5,15 +5,15 @@ Lines of real and odd text (`random_texts`), a hundred, and thousands in the lon
 
 import html
 import re
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import httpx
 import pytest
-from typer.testing import CliRunner
 
-from jumok.cli.main import app
 from jumok.decoding.options import FOR_TRANSLATION
 from jumok.systems.translation.translator import Translator
 from tests.serving.http.random_texts import random_texts
@@ -47,9 +47,12 @@ def some(texts: Sequence[str]) -> Iterator[list[str]]:
 
 
 def said(*arguments: object, text: str | None = None) -> str:
-    done = CliRunner().invoke(app, ["translate", *map(str, arguments), *FLAGS], input=text)
-    assert done.exit_code == 0, done.output
-    return done.stdout
+    command = [sys.executable, "-m", "jumok", "translate", *map(str, arguments), *FLAGS]
+    done = subprocess.run(
+        command, input=None if text is None else text.encode(), capture_output=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.decode()
 
 
 @pytest.mark.parametrize(("threads", "batch"), [(1, 32), (2, 7)])
