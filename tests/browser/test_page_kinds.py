@@ -17,7 +17,7 @@ from tests.browser.kinds import SHORT, VIEWS, traced
 
 expect = pytest.importorskip("playwright.sync_api", reason="needs the package playwright").expect
 
-MARKUP = ("<img src=x onerror=ran()>", "</script><script>ran()</script>", "\u202e ㅎㅏ 👩\u200d👩")
+MARKUP = ("<img src=x onerror=ran() cat", "</script><script>ran()</script>", "\u202e ㅎㅏ 👩\u200d👩")
 CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
@@ -108,7 +108,6 @@ def served(browser, folders):
 @pytest.mark.parametrize(
     ("kind", "typed", "refused"),
     [
-        ("Bahdanau's RNN", "the dog barked", "cat " * 2000),
         ("language model", "b", "a" * 2000),
         ("masked model", "a ___ dog", "cat " * 2000),
         ("BERT", "the cat sat down", "cat " * 2000),

@@ -117,7 +117,7 @@ def test_torchs_own_hook_does_the_same(translator):
 def test_steering_writes_the_token_it_points_to_and_leaves_no_trace(translator, beam):
     """Toward a token's row of the output layer, that token is what is written."""
     model = translator.models[0]
-    before = translator.translate(TEXTS, OPTIONS, beam=beam)
+    before = translator.translate(TEXTS, OPTIONS, beam=beam, keep=False)
     rows = model.decoder.embedding.table.detach()
     (token, *_) = translator.tokenizer.encode("개가")
     assert all(token not in ids_of(translator, each) for each in before)
@@ -128,14 +128,14 @@ def test_steering_writes_the_token_it_points_to_and_leaves_no_trace(translator, 
     for strength in (2.0, 200.0):
         with jumok.patched(translator, {last: lambda stream, by=strength: stream + by * direction}):
             scored = translator.score(TEXTS, ["개가", "개가"])
-            steered = translator.translate(TEXTS, OPTIONS, beam=beam)
+            steered = translator.translate(TEXTS, OPTIONS, beam=beam, keep=False)
         gains.append(scored[0].token_log_probabilities[0])
     first = translator.score(TEXTS, ["개가", "개가"])[0].token_log_probabilities[0]
     assert first < gains[0] < gains[1]
     assert all(
         set(each.tokens) == {translator.tokenizer.pieces([token])[0]} for each in steered
     ) or all(set(each.tokens) == {token} for each in steered)
-    assert translator.translate(TEXTS, OPTIONS, beam=beam) == before
+    assert translator.translate(TEXTS, OPTIONS, beam=beam, keep=False) == before
     assert [each.log_probability for each in translator.score(TEXTS, ["개가", "개가"])] == plain
 
 

@@ -154,7 +154,7 @@ def test_mastodon_sends_the_parts_of_a_status_as_html(client, translator, source
     assert found[-1] == plain(translator, STATUS[-1])
     detected = answer.json().get("detectedLanguage")
     if source == "auto":
-        assert detected == [{"confidence": 100.0, "language": "en"}] * len(STATUS)
+        assert [each["language"] for each in detected] == ["en"] * len(STATUS)
     else:
         assert detected is None
 

@@ -4,6 +4,7 @@ import base64
 import io
 import json
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 import torch
@@ -12,6 +13,7 @@ from PIL import Image
 from jumok.alignment.extract import AlignmentSetting, cross_attentions
 from jumok.data.pairs.batches import source_batches
 from jumok.data.tokenizer import START
+from jumok.decoding.options import FOR_TRANSLATION
 from jumok.systems.captioner import Captioner
 from jumok.systems.image_classifier import ImageClassification
 from jumok.systems.language_model import LanguageModel
@@ -37,9 +39,11 @@ def picture() -> bytes:
 def test_a_translation_has_all_that_was_asked_for(client, translator):
     text = "the cat sat"
     body = {"text": text, "from": "en", "to": "ko", "return": EVERYTHING, "alternatives": 1}
+    body["maximum_length"] = 6
     found = client.post("/v1/translate", json=body | {"attention": {"layer": 0, "head": 2}}).json()
     (answer,) = found["answers"]
-    (expected,) = translator.translate([text], nbest=2)
+    options = replace(FOR_TRANSLATION, maximum_length=6)
+    (expected,) = translator.translate([text], options, nbest=2)
     assert answer["text"] == expected.text
     assert answer["score"] == pytest.approx(expected.score, abs=1e-4)
     assert answer["confidence"] == pytest.approx(expected.confidence, abs=1e-4)
