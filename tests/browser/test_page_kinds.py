@@ -17,7 +17,11 @@ from tests.browser.kinds import SHORT, VIEWS, traced
 
 expect = pytest.importorskip("playwright.sync_api", reason="needs the package playwright").expect
 
-MARKUP = ("<img src=x onerror=ran() cat", "</script><script>ran()</script>", "\u202e ㅎㅏ 👩\u200d👩")
+MARKUP = (
+    "<img src=x onerror=ran() cat",
+    "</script><script>ran()</script>",
+    "\u202e ㅎㅏ 👩\u200d👩",
+)
 CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 

@@ -353,7 +353,7 @@ def test_without_the_tree_the_output_is_the_same(tiny_bundle):
 def test_where_nothing_was_written_no_word_mattered(tiny_bundle, monkeypatch):
     translator = jumok.load(tiny_bundle, device="cpu")
     # Otherwise what is empty is searched for again.
-    monkeypatch.setattr(type(translator.judge), "stricter", lambda *_: None)
+    monkeypatch.setattr("jumok.systems.translation.part_writer.search_stricter", lambda *_: None)
     output = translator.models[0].decoder.output
     ends = torch.zeros(output.weight.shape[0]).index_fill(0, torch.tensor([END]), 1e3)
     output.register_forward_hook(lambda *call: call[-1] + ends)

@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import torch
 
+from jumok.attention.events import any_listeners
 from jumok.attention.observe import Attention
 from jumok.attention.overrides import changes_here
 from jumok.data.tokenizer import END, PAD
@@ -258,7 +259,8 @@ class Recorder(threading.local):
             self._now.attention.setdefault(site, []).append(call)
 
     def on_residual(self, stack: str, layer: int, stream: Tensor) -> None:
-        if self._now is not None:
+        # A module's hook calls this within `unheard`, too.
+        if self._now is not None and any_listeners():
             self._now.streams.setdefault(stack, {})[layer] = stream.detach()
 
     def on_grid(self, site: str, features: Tensor) -> None:
