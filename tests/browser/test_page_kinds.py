@@ -18,7 +18,7 @@ from tests.browser.kinds import SHORT, VIEWS, traced
 expect = pytest.importorskip("playwright.sync_api", reason="needs the package playwright").expect
 
 MARKUP = (
-    "<img src=x onerror=ran() cat",
+    "<img src=x onerror=ran() a",
     "</script><script>ran()</script>",
     "\u202e ㅎㅏ 👩\u200d👩",
 )
