@@ -40,7 +40,7 @@ function frame() {
   parts.written = element("div", { class: "written", lang: model().target || null, "aria-live": "polite" });
   parts.source = element("p", { class: "seen-source", lang: model().source || null });
   parts.sure = element("span", { class: "muted" });
-  parts.notes = element("p", { class: "fault", role: "status" });
+  parts.notes = element("p", { class: "noted", role: "status" });
   parts.said = element("p", { class: "fault", role: "status" });
   parts.others = element("div");
   parts.attention = element("details", {}, element("summary", {}, own.attention));

@@ -59,6 +59,16 @@ def test_one_sentence_shows_its_attention_by_layer(browser, server):
     assert not person.faults
 
 
+def test_a_text_in_the_target_language_is_noted(browser, server):
+    person = reader(browser, server, "ko-KR")
+    page = person.page
+    page.set_default_timeout(60_000)
+    page.get_by_label("원문", exact=True).fill("고양이가 앉았다.")
+    page.wait_for_selector(".written span")
+    assert "이미 도착 언어로 쓴 글로 보입니다." in page.locator(".noted").inner_text()
+    assert not person.faults
+
+
 def test_terms_are_used_or_said_to_be_missing(browser, server):
     person = reader(browser, server)
     page = person.page

@@ -11,7 +11,7 @@ import jumok
 from jumok.bundle.card import BundleConfig, Card
 from jumok.bundle.writing import write_bundle
 from jumok.config.pictures import ImageClassifierConfig
-from jumok.data.tokenizer import END, START
+from jumok.data.tokenizer import END, SPACE, START
 from jumok.errors import DataError, ModelError
 from jumok.inspection.explain import choose, explain
 from jumok.inspection.hooks.intervene import Change
@@ -356,6 +356,8 @@ def test_where_nothing_was_written_no_word_mattered(tiny_bundle, monkeypatch):
     monkeypatch.setattr("jumok.systems.translation.part_writer.search_stricter", lambda *_: None)
     output = translator.models[0].decoder.output
     ends = torch.zeros(output.weight.shape[0]).index_fill(0, torch.tensor([END]), 1e3)
+    (space,) = translator.tokenizer.ids([SPACE])  # all that a second search can write
+    ends[space] = 500.0
     output.register_forward_hook(lambda *call: call[-1] + ends)
     trace = jumok.trace(translator, "the cat sat")
     assert (trace.output, trace.axes["target"].texts) == ("", ())
