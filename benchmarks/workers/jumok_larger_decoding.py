@@ -21,10 +21,10 @@ from jumok.data.pairs.batches import source_batches
 from jumok.data.tokenizer import END, PAD, START
 from jumok.decoding import DecodingOptions, decode
 from jumok.decoding.native import rules_of
+from jumok.engine import Precision
 from jumok.engine.language import NativeCausal
 from jumok.engine.native import NativeModel
 from jumok.engine.packing import Weights
-from jumok.engine.quantising import Precision
 from jumok.engine.recurrent import NativeRecurrent
 from jumok.engine.transformer import NativeTransformer
 from jumok.models.causal import CausalLanguageModel

@@ -16,8 +16,8 @@ from jumok.bundle.reading import read_bundle
 from jumok.data.tokenizer import END
 from jumok.decoding import DecodingOptions
 from jumok.decoding.native import rules_of
+from jumok.engine import Precision
 from jumok.engine.forced import WatchedAttention
-from jumok.engine.quantising import Precision
 from jumok.inspection.page.document import document
 from jumok.inspection.page.source import source_folder
 from jumok.systems.translation.web import WebTranslator

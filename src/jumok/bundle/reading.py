@@ -17,7 +17,7 @@ from jumok.bundle.quantised import check_header, scales_of
 from jumok.config.models import model_config
 from jumok.config.section import ModelSection
 from jumok.data.files.header import Entry, read_header
-from jumok.engine.quantising import Precision
+from jumok.engine import Precision
 from jumok.errors import BundleError, Location
 from jumok.plugins import require
 

@@ -12,9 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from jumok.config.stack import StackConfig
+from jumok.engine import Precision
 from jumok.engine.embedding import TABLE_LENGTH, turns, vectors_of
 from jumok.engine.packing import Array, Packed, Weights, output_table
-from jumok.engine.quantising import Precision, Quantised, stacked
+from jumok.engine.quantising import Quantised, stacked
 from jumok.engine.structures import (
     BlockLayout,
     LinearLayout,

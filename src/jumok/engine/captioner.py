@@ -5,11 +5,10 @@ images, which takes most of the time of a single one.
 """
 
 from jumok.config.captioner import CaptionerConfig, RnnDecoderConfig
-from jumok.engine import recurrent
+from jumok.engine import Precision, recurrent
 from jumok.engine.blocks import missing_part
 from jumok.engine.native import NativeModel
 from jumok.engine.packing import Weights
-from jumok.engine.quantising import Precision
 from jumok.engine.recurrent import NativeRecurrent
 from jumok.engine.transformer import NativeDecoder
 

@@ -16,10 +16,11 @@ from typing import TypeVar
 import numpy as np
 
 from jumok.config.causal import CausalConfig
+from jumok.engine import Precision
 from jumok.engine.blocks import PackedStacks
 from jumok.engine.forced import Keeping
 from jumok.engine.packing import Array, Weights
-from jumok.engine.quantising import Precision, Quantised
+from jumok.engine.quantising import Quantised
 from jumok.engine.request import Request, session_of
 from jumok.engine.searching import SearchRules
 from jumok.engine.steps import StepRow, read_rows

@@ -5,7 +5,8 @@ from collections.abc import Container
 import numpy as np
 import numpy.typing as npt
 
-from jumok.engine.quantising import Precision, Quantised, quantised
+from jumok.engine import Precision
+from jumok.engine.quantising import Quantised, quantised
 from jumok.engine.structures import LinearLayout
 
 Array = npt.NDArray[np.float32]

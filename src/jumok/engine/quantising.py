@@ -11,13 +11,9 @@ Quantization for Deep Learning Inference", section 3.
 """
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-
-Precision = Literal["fp32", "bf16", "int8"]
-"""The number formats that the engine computes with, and bundles store."""
 
 MOST = 127
 """The integers are from -127 to 127: symmetric, so that zero is zero."""

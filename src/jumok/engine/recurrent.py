@@ -7,11 +7,12 @@ from contextlib import AbstractContextManager
 import numpy as np
 
 from jumok.config.recurrent import GATES, STATES, RecurrentConfig
+from jumok.engine import Precision
 from jumok.engine.blocks import Elements, filled, padded
 from jumok.engine.forced import Depth
 from jumok.engine.native import NativeModel
 from jumok.engine.packing import Array, Packed, Weights, output_table
-from jumok.engine.quantising import Precision, Quantised
+from jumok.engine.quantising import Quantised
 from jumok.engine.request import session_of
 from jumok.engine.structures import (
     CellLayout,

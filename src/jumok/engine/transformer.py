@@ -6,11 +6,12 @@ from contextlib import AbstractContextManager
 from jumok.config import TransformerConfig
 from jumok.config.captioner import StackDecoderConfig
 from jumok.config.stack import StackConfig
+from jumok.engine import Precision
 from jumok.engine.blocks import PackedStacks, missing_part
 from jumok.engine.forced import Depth
 from jumok.engine.native import NativeModel
 from jumok.engine.packing import Weights
-from jumok.engine.quantising import Precision, Quantised
+from jumok.engine.quantising import Quantised
 from jumok.engine.request import session_of
 from jumok.engine.structures import loaded_engine
 

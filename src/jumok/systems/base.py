@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex, TypeVar
 
 from jumok.bundle.fingerprint import Origin, fingerprint_of, joined_fingerprint, weights_digest
 from jumok.bundle.reading import Bundle
-from jumok.engine.quantising import Precision
+from jumok.engine import Precision
 from jumok.errors import BundleError, ConfigError
 from jumok.systems.device import EngineName, EnginePrecision, PrecisionName
 

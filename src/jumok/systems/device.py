@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Literal
 
-from jumok.engine.quantising import Precision
+from jumok.engine import Precision
 from jumok.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from jumok.attention.events import any_listeners
 from jumok.attention.overrides import any_overrides
 from jumok.bundle.reading import Bundle
-from jumok.engine.quantising import Precision
+from jumok.engine import Precision
 from jumok.systems.base import System
 from jumok.systems.device import EngineName, EnginePrecision
 

@@ -17,11 +17,11 @@ from jumok.config.causal import CausalConfig
 from jumok.config.recurrent import RecurrentConfig
 from jumok.config.section import ModelSection
 from jumok.decoding import DecodingOptions
-from jumok.engine import captioner, recurrent
+from jumok.engine import Precision, captioner, recurrent
 from jumok.engine.blocks import missing_part
 from jumok.engine.language import NativeCausal
 from jumok.engine.native import NativeModel
-from jumok.engine.quantising import Precision, Quantised
+from jumok.engine.quantising import Quantised
 from jumok.engine.recurrent import NativeRecurrent
 from jumok.engine.transformer import NativeTransformer
 from jumok.errors import ConfigError, Location

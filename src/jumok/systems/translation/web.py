@@ -18,8 +18,8 @@ from jumok.data.pieces import PieceTable, read_pieces
 from jumok.decoding import DecodingOptions
 from jumok.decoding.native import rules_of
 from jumok.decoding.options import FOR_TRANSLATION
+from jumok.engine import Precision
 from jumok.engine.image import ImageOf, MemoryImage, field_places
-from jumok.engine.quantising import Precision
 from jumok.engine.structures import LinearLayout, ModelLayout
 from jumok.engine.transformer import NativeTransformer
 from jumok.engine.wasm import engine_wasm
