@@ -130,7 +130,7 @@ def test_a_saved_page_says_what_it_cannot_restore(opened, language, says, pin):
 
 
 def test_a_live_page_says_why_a_pin_cannot_be_restored(served, folders):
-    page = served("Transformer")
+    page = served("BERT")
     page.evaluate("location.hash = 'view=board&pin=text%3D' + 'cat%20'.repeat(900)")
     expect(page.locator("#pinned")).to_contain_text("cannot be restored here")
     expect(page.locator("#pinned")).to_contain_text(
