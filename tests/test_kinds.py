@@ -39,7 +39,8 @@ def test_every_recipe_has_a_kind():
 def test_the_options_of_kinds_are_options_of_evaluate():
     options = set().union(*map(options_of_kind, KINDS.values()))
     assert options - {"metrics"} <= inspect.signature(flat(evaluate)).parameters.keys() | {
-        *("nbest", "sample", "temperature", "top_k", "top_p", "min_p", "seed", "stop")  # not evaluated
+        # not evaluated
+        *("nbest", "sample", "temperature", "top_k", "top_p", "min_p", "seed", "stop")
     }
     assert {"beam", "patience"} <= options_of_kind(KINDS["captioning"])
 
