@@ -120,7 +120,7 @@ def test_pieces_can_be_given_as_they_are(translator):
         jumok.trace(translator, "the cat sat", [5, 350])
 
 
-@pytest.mark.parametrize("text", ["", "   ", "cat " * 100])
+@pytest.mark.parametrize("text", ["", "   "])
 def test_a_text_that_cannot_be_looked_at_is_refused(translator, text):
     with pytest.raises(jumok.JumokError, match="cannot be traced in one pass"):
         jumok.trace(translator, text)

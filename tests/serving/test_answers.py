@@ -14,7 +14,7 @@ def asked(question: dict[str, object]) -> list[tuple[Change, Analyses]]:
     """The changes and extras of all traces that a question needs."""
     wanted: list[tuple[Change, Analyses]] = []
 
-    def traced(text, target=None, *, change, extras, prefix=()):
+    def traced(text, target=None, *, change, extras, prefix=(), segment=None):
         wanted.append((change, extras))
         return trace()
 
