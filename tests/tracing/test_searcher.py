@@ -56,7 +56,9 @@ def test_the_trace_is_that_of_the_model_on_torch(folder, beam, searched):
         assert fast.steps == own.steps
         assert fast.findings.search is own.findings.search is None
         if not prefix:
-            assert searched == [[*family.system.tokenizer.encode("the cat sat"), END]]
+            # Again with other limits, where the first search repeats itself.
+            (once,) = {tuple(ids) for ids in searched}
+            assert once == (*family.system.tokenizer.encode("the cat sat"), END)
         searched.clear()
 
 

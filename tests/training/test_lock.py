@@ -153,6 +153,7 @@ def test_what_killed_runs_left_half_written_goes(tmp_path, make_config, recorder
         *(".lock", "checkpoint.previous.json", "checkpoint.json", "config.json"),
         *(f"checkpoint-{step:06}-1-of-1.safetensors" for step in (2, 3)),
         *("cleaning.json", "log.jsonl", "model", "recipe.toml", "tokenizer.model"),
+        "validation.tsv",
     }
     assert {each.name for each in cache.iterdir()} == before
 
