@@ -1,4 +1,4 @@
-"""Command lines at random, of every verb: code 0 or 2, and never a traceback."""
+"""Command lines at random, of every verb: code 0 or 2 (`doctor`: or 1), and never a traceback."""
 
 import os
 from pathlib import Path
@@ -93,6 +93,7 @@ def test_commands_at_random(
         if isinstance(error, Exception) and not isinstance(error, SystemExit):
             fault = AssertionError(f"{words}: {type(error).__name__}: {error}")
             raise fault.with_traceback(error.__traceback__) from None
-        assert done.exit_code in (0, 2), words
+        found_broken = words[0] == "doctor" and done.exit_code == 1
+        assert done.exit_code in (0, 2) or found_broken, words
 
     run("command", cases, case)

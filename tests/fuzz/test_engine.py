@@ -19,6 +19,7 @@ from jumok.engine.structures import library
 from jumok.systems.captioner import Captioner
 from jumok.systems.language_model import LanguageModel
 from jumok.systems.translation.translator import Translator
+from tests.bundle.conftest import sign
 from tests.engine.test_captioner import KINDS as CAPTIONERS
 from tests.engine.test_recurrent import KINDS as RECURRENT
 from tests.fuzz.mutating import budgets, run
@@ -68,6 +69,7 @@ def disturb(folder: Path, random: Random) -> None:
     for _ in range(random.choice((1, 8, 64))):
         content[random.randrange(first, len(content))] = random.choice((0, 127, 128, 255))
     file.write_bytes(content)
+    sign(folder)
 
 
 def with_int8(folder: Path, bundles: list[Path]) -> list[Path]:

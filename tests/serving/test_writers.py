@@ -113,8 +113,11 @@ def test_texts_that_join_each_other_are_those_of_each_alone(letters):
         return [
             Continuation(
                 letters, ("To be, or not to be. " * 20)[:length],
-                replace(WAYS[number % len(WAYS)], seed=number), 40 + 7 * number,
-                ("e", "zz") if number % 5 == 1 else (), top=number % 4 or None,
+                replace(
+                    WAYS[number % len(WAYS)], seed=number,
+                    stop=("e", "zz") if number % 5 == 1 else (),
+                ),
+                40 + 7 * number, top=number % 4 or None,
             )
             for number, length in enumerate(lengths)
         ]  # fmt: skip
@@ -123,7 +126,7 @@ def test_texts_that_join_each_other_are_those_of_each_alone(letters):
     lone = started()
     expected = [written_by(lone, [text])[0].parts for text in alone]
     for text, parts in zip(alone, expected, strict=True):
-        if not text.stop:
+        if not text.options.stop:
             whole = letters.generate(text.prompt, text.options, max_tokens=text.max_tokens)
             assert "".join(parts) == "".join(whole)
     found = written_by(made, together)

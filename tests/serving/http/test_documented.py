@@ -58,4 +58,4 @@ def test_every_command_of_the_page_works(home, monkeypatch):
     finally:
         for server in servers:
             server.__exit__(None, None, None)
-    assert (len(ports), answered) == (2, 12)
+    assert (len(ports), answered) == (2, 15)
