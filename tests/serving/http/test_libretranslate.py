@@ -153,6 +153,21 @@ def test_a_repeated_q_is_an_array_and_another_repeated_field_is_refused(client, 
     assert "target is given more than once" in answer.text
 
 
+@pytest.mark.parametrize(
+    ("route", "body"),
+    [
+        ("/translate?target=ko", '{"q": "the cat", "source": "en", "target": "ko"}'),
+        ("/translate", '{"q": "the cat", "q": "the dog", "source": "en", "target": "ko"}'),
+        ("/v1/translate", '{"text": "the cat", "text": "the dog"}'),
+        ("/v1/translate", '{"text": "the cat", "glossary": {"cat": "a", "cat": "b"}}'),
+    ],
+)
+def test_a_name_twice_is_refused_as_one_value_would_be_lost(client, route, body):
+    answer = client.post(route, content=body, headers={"Content-Type": "application/json"})
+    assert answer.status_code == 400
+    assert "is given more than once" in answer.text
+
+
 def test_addresses_begin_with_the_path_of_a_proxy(client):
     form = {"source": "en", "target": "ko"}
     files = {"file": ("a.txt", b"the cat sat")}

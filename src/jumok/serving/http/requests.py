@@ -277,11 +277,36 @@ def route(
     return Route(path, operation, methods=methods, include_in_schema=described)
 
 
+def read_json(content: bytes | str) -> object:
+    """The value of a JSON text.
+
+    Raises:
+        RequestRefused: an object has a name twice, of which only one value could be read.
+        RecursionError: it is nested too deeply.
+        ValueError: it is no JSON.
+    """
+    return json.loads(content, object_pairs_hook=_once)
+
+
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    fields: dict[str, object] = {}
+    for name, value in pairs:
+        if name in fields:
+            raise repeated(name)
+        fields[name] = value
+    return fields
+
+
+def repeated(name: str) -> RequestRefused:
+    """The refusal of a field that is given twice."""
+    return invalid(f"Invalid request: {name[:40]} is given more than once", name[:40])
+
+
 def parsed(model: type[BaseModel], context: RequestContext) -> BaseModel:
     """The body of a request.
 
     Raises:
-        RequestRefused: it is no JSON, or a field is wrong: the first of them is named, and what the
+        RequestRefused: it is no JSON, or a field is wrong or repeated: the first of them is named, and what the
             client sent is not repeated.
     """
     media = context.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -289,7 +314,7 @@ def parsed(model: type[BaseModel], context: RequestContext) -> BaseModel:
         text = "The body must be JSON, with Content-Type: application/json."
         raise RequestRefused(415, "unsupported_media_type", text)
     try:
-        return model.model_validate(json.loads(context.content))
+        return model.model_validate(read_json(context.content))
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
     except (ValueError, RecursionError):

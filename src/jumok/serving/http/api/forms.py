@@ -1,13 +1,12 @@
 """Request parsing for LibreTranslate: JSON, forms, files and query parameters."""
 
-import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, unquote
 
 from jumok.serving.http.refusals import RequestRefused, invalid
-from jumok.serving.http.requests import RequestContext
+from jumok.serving.http.requests import RequestContext, read_json, repeated
 
 REPEATED = "q"
 """The field that a form may have several times."""
@@ -43,15 +42,19 @@ def fields_of(context: RequestContext) -> dict[str, object]:
     fields: dict[str, object] = _gathered(context.query_params.multi_items())
     most = context.service.settings.limits.texts + OTHER_FIELDS
     kind_only = kind.partition(";")[0].strip().lower()
+    sent: Mapping[str, object] = {}
     if kind_only == "application/json":
-        fields |= _json(body)
+        sent = _json(body)
     elif kind_only == "multipart/form-data":
-        fields |= _multipart(kind, body, most)
+        sent = _multipart(kind, body, most)
     elif kind_only in ("application/x-www-form-urlencoded", ""):
-        fields |= _urlencoded(body, most)
+        sent = _urlencoded(body, most)
     elif body:
         text = "The body must be JSON or a form."
         raise RequestRefused(415, "unsupported_media_type", text)
+    for name in fields.keys() & sent.keys():
+        raise repeated(name)  # in the address and in the body
+    fields |= sent
     given = fields.get("api_key")
     key = given if isinstance(given, str) else context.bearer
     context.authorize(key, missing=400)
@@ -60,7 +63,7 @@ def fields_of(context: RequestContext) -> dict[str, object]:
 
 def _json(body: bytes) -> Mapping[str, object]:
     try:
-        value = json.loads(body)
+        value = read_json(body)
     except (ValueError, RecursionError):
         raise invalid("Invalid request: the body is not JSON.") from None
     if not isinstance(value, dict):
@@ -85,7 +88,7 @@ def _gathered(pairs: Iterable[tuple[str, str | SentFile]]) -> dict[str, object]:
             else:
                 fields[name] = [before, value]
         else:
-            raise invalid(f"Invalid request: {name[:40]} is given more than once", name[:40])
+            raise repeated(name)
     return fields
 
 

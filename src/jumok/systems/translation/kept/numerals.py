@@ -6,6 +6,7 @@ not known to be a number.
 
 import re
 from collections.abc import Iterator
+from functools import cache
 
 from jumok.systems.translation.sentences import Span
 
@@ -34,6 +35,7 @@ _NATIVE = "째|마리|개|명|분|사람|권|잔|장|대|병|번|살|시|달|벌
 _COUNTERS = "년|월|일|분|초|층|호|번|주|학년|개월|원|등|위|세|대|회|과|장|시간|인|점|도|배|%"
 
 
+@cache
 def _pattern(digit: str) -> re.Pattern[str]:
     words = [word for line in _WORDS.split("\n") if line[:1] == digit for word in line.split()[1:]]
     spelt = [rf"(?<!\w)(?:{'|'.join(words)})(?!\w)"]
@@ -46,9 +48,6 @@ def _pattern(digit: str) -> re.Pattern[str]:
     return re.compile("|".join(spelt), re.IGNORECASE)
 
 
-_PATTERNS = {digit: _pattern(digit) for digit in "0123456789"}
-
-
 def numeral_spans(digit: str, text: str) -> Iterator[Span]:
     """The spans of words that mean a digit."""
-    return (match.span() for match in _PATTERNS[digit].finditer(text))
+    return (match.span() for match in _pattern(digit).finditer(text))
