@@ -9,7 +9,7 @@ import pytest
 from jumok.data.tokenizer import Tokenizer
 from jumok.decoding import DecodingOptions
 from jumok.errors import ConfigError, DataError
-from jumok.systems.translation.kept.inserting import corrected
+from jumok.systems.translation.kept.inserting import corrected, without_tail
 from jumok.systems.translation.kept.keeping import (
     Keep,
     as_keep,
@@ -167,6 +167,21 @@ def test_missing_string_goes_where_its_word_is_linked() -> None:
     unlinked = ((0, 2), (3, 0))
     assert corrected(source, "고양이 를 줘", kept, [], unlinked, False) == "고양이 를 줘 {name}"
     assert corrected(source, "猫をあげて", kept, [], (), True).count("{name}") == 1
+
+
+@pytest.mark.parametrize(
+    ("source", "text", "expected"),
+    [
+        ("It is 20.", "이다. 20", "이다 20."),
+        ("It is {a} {b} here.", "이다. {a} {b}", "이다 {a} {b}."),
+        ("It is here. 20", "이다. 20", "이다. 20"),
+        ("It is 20", "이다", "이다 20"),
+    ],
+)
+def test_a_string_within_a_sentence_stays_before_its_end(source, text, expected) -> None:
+    kept = Keep().find(source)
+    text = without_tail(source, kept, text)
+    assert corrected(source, text, kept, [], ((0, 0),), False) == expected
 
 
 def test_every_kept_string_is_in_the_translation_once(translator: Translator) -> None:

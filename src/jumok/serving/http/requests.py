@@ -306,8 +306,8 @@ def parsed(model: type[BaseModel], context: RequestContext) -> BaseModel:
     """The body of a request.
 
     Raises:
-        RequestRefused: it is no JSON, or a field is wrong or repeated: the first of them is named, and what the
-            client sent is not repeated.
+        RequestRefused: it is no JSON, or a field is wrong or given twice: the first of them is
+            named, and what the client sent is not repeated.
     """
     media = context.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media != "application/json":

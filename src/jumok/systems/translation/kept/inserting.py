@@ -10,6 +10,9 @@ from jumok.data.tokenizer import plain_words
 from jumok.systems.translation.kept.keeping import Kept, found_in, missing_in
 from jumok.systems.translation.sentences import Span
 
+_MARKS = frozenset(".!?。！？…")
+_END = re.compile(r"[.!?。！？…]{0,8}\Z")
+
 
 def corrected(
     source: str,
@@ -38,11 +41,37 @@ def corrected(
             at = _by_share(one.start / max(len(source), 1), text, words, spaceless)
         else:
             at = links.place(max(bisect_left(before, one.end) - 1, 0))
+        if not _behind_mark(source, one):
+            at = _before_end(text, at, one)
         # Never inside another kept string.
         insertions.append((after_kept(whole, at), one.text))
     text = _rebuilt(text, insertions, extra, spaceless)
     # What is attached to something else goes to the end.
     return " ".join(filter(None, [text, *(one.text for one in missing_in(kept, text))])).strip()
+
+
+def without_tail(source: str, kept: Sequence[Kept], text: str) -> str:
+    """The text up to its last mark, if only kept strings follow that follow none in the source."""
+    end = len(text)
+    inner = [one for one in kept if not _behind_mark(source, one)]
+    for start, stop in sorted((span for _, span in found_in(inner, text) if span), reverse=True):
+        if text[stop:end].strip():
+            break
+        end = len(text[:start].rstrip())
+    return text[:end] if text[end - 1 : end] in _MARKS else text
+
+
+def _behind_mark(source: str, one: Kept) -> bool:
+    return source[: one.start].rstrip()[-1:] in _MARKS
+
+
+def _before_end(text: str, place: int, one: Kept) -> int:
+    """The place, or the mark that ends the text if the place is behind it."""
+    end = _END.search(text)
+    if end is None or place <= end.start():
+        return place
+    ((_, still),) = found_in([one], one.text + end[0])
+    return place if still is None else end.start()
 
 
 def after_kept(kept: Sequence[Span], place: int) -> int:
@@ -89,7 +118,11 @@ def _rebuilt(
         begin, last = max(end, begin), parts[-1][-1:] or last
         if put:
             rest = text[begin : begin + 1]
-            joint = "" if not rest or rest == " " else _spaced(put, rest, spaceless)[len(put) : -1]
+            joint = (
+                ""
+                if not rest.strip() or rest in _MARKS
+                else _spaced(put, rest, spaceless)[len(put) : -1]
+            )
             parts.append(_spaced(last, put, spaceless)[len(last) :] + joint)
             last = parts[-1][-1]
     joined = "".join([*parts, text[begin:]]).strip()

@@ -10,7 +10,12 @@ from jumok.decoding.constraints import Constraints, Phrase
 from jumok.decoding.limits import Prefixes
 from jumok.documents.segment import has_word
 from jumok.systems.translation.drafts import Drafting
-from jumok.systems.translation.kept.inserting import corrected, without_code, words_beside
+from jumok.systems.translation.kept.inserting import (
+    corrected,
+    without_code,
+    without_tail,
+    words_beside,
+)
 from jumok.systems.translation.kept.keeping import (
     DIGITS,
     Keep,
@@ -244,7 +249,7 @@ class KeptSearch:
         draft: Draft,
         alignment: Sequence[Link] | None,
     ) -> None:
-        draft.text = separated(kept, source, draft.text)
+        draft.text = without_tail(source, kept, separated(kept, source, draft.text))
         missing = missing_in(kept, draft.text)
         inserted = tuple(one.text for one in missing)
         extra = sorted([*surplus_in(kept, draft.text), *remains_in(missing, kept, draft.text)])
@@ -255,4 +260,4 @@ class KeptSearch:
 
 def _faulty(kept: Sequence[Kept], source: str, text: str) -> bool:
     faults = missing_in(kept, text) or surplus_in(kept, text)
-    return bool(faults) or separated(kept, source, text) != text
+    return bool(faults) or without_tail(source, kept, separated(kept, source, text)) != text
