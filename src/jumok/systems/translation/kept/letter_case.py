@@ -71,19 +71,15 @@ class LetterCase:
         if style is None:
             return None
         read = list(text)
-        easier = 0
         for start, end in words if style != "small" else ():
-            word, usual = text[start:end], self._usual(text[start:end])
-            read[start:end] = usual
-            easier += _sign(self._size(word) - self._size(_small(word, self.source)))
-        if style == "title" and easier <= 0:
-            return None  # names, the nouns of German
+            read[start:end] = self._usual(text[start:end])
         for start, end in words if language_code(self.source) == "en" else ():
             if at := _I.match("".join(read[start:end])):
                 read[start + at.end() - 1] = "I"
         self._begin(read, text, kept)
         recased = "".join(read)
-        if recased == text or (style == "capitals" and not self._is_known(words, text, recased)):
+        own = ["".join(filter(str.isalpha, text[start:end])) for start, end in words]
+        if recased == text or not self._is_sure(style, own, text, recased):
             return None
         return Recased(recased, self._restoring(style, words, text))
 
@@ -117,12 +113,20 @@ class LetterCase:
             raised = _capital(read[at], self.source)
             read[at] = raised if len(raised) == 1 else read[at]
 
-    def _is_known(self, words: Sequence[Span], text: str, recased: str) -> bool:
-        """Whether it is easier to read so; a word alone that is not known may be an acronym."""
+    def _is_sure(self, style: Style, words: Sequence[str], text: str, recased: str) -> bool:
+        """Whether its letters are not those of acronyms, names, or the nouns of German."""
+        small = [_small(word, self.source) for word in words]
+        sizes = list(map(self._size, small))
+        if style == "title":
+            changes = [self._size(word) - size for word, size in zip(words, sizes, strict=True)][1:]
+            return 2 * sum(one > 0 for one in changes) > sum(one < 0 for one in changes)
+        if style == "small":
+            return True
         if len(words) == 1:
-            word = "".join(filter(str.isalpha, _small(text, self.source)))
-            return self._size(word) <= 1 + len(word) // LONG_WORD
-        return self._size(recased) < self._size(text)
+            return sizes[0] <= 1 + len(small[0]) // LONG_WORD
+        known = 2 * sum(size == 1 for size in sizes) > len(words)
+        long = max(map(len, words)) >= LONG_WORD
+        return (known or long) and self._size(recased) < self._size(text)
 
     def _restoring(
         self, style: Style, words: Sequence[Span], text: str
@@ -133,10 +137,8 @@ class LetterCase:
         if style == "capitals":
             return partial(_outside, self.keep, partial(_capitals, language=target))
         if style == "title" and target in _TITLED:
-            small = any(text[start:end].islower() for start, end in words)
-            return partial(
-                _outside, self.keep, partial(_title, least=SMALL_WORD + 1 if small else 1)
-            )
+            small = SMALL_WORD if any(text[start:end].islower() for start, end in words) else 0
+            return partial(_outside, self.keep, partial(_title, small=small))
         return None
 
 
@@ -180,10 +182,6 @@ def _style(text: str, words: Sequence[Span], line: str) -> Style | None:
     small = [word for word in own if word not in raised]
     titled = len(raised) > FEWEST_WORDS and all(_letters(word) <= SMALL_WORD for word in small)
     return "title" if titled else None
-
-
-def _sign(number: int) -> int:
-    return (number > 0) - (number < 0)
 
 
 def _letters(text: str) -> int:
