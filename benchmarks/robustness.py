@@ -5,7 +5,8 @@
       --reference $JUMOK_DATA/multi30k/test_2016_flickr.de
 
 Every line is changed in one way, always by the same seed, and scored against its unchanged
-reference (sacreBLEU). The model reads whole lines: nothing at their edges is kept from it.
+reference (sacreBLEU of both in capitals, since capitals are translated into capitals): as the model
+alone reads whole lines, and as `jumok translate` does.
 """
 
 import argparse
@@ -15,8 +16,13 @@ from random import Random
 
 from jumok.data.pairs.noise import LAST_EMOJI, MARKS, swapped, title
 from jumok.evaluation.text import score_text
+from jumok.systems.translation.segments import MODEL_ALONE, HowRead
 from jumok.systems.translation.translator import Translator
 
+WAYS: dict[str, HowRead] = {
+    "model alone": MODEL_ALONE,
+    "translate": {"split": "auto", "keep": True},
+}
 Change = Callable[[str, Random], str]
 
 CHANGES: dict[str, Change] = {
@@ -43,21 +49,22 @@ def main() -> None:
         file.read_text("utf-8").splitlines() for file in (given.source, given.reference)
     )
     translator = Translator.load(given.model)
-    language = translator.target_language
-    clean = None
-    print("| input | BLEU | difference |\n|---|--:|--:|", flush=True)
+    clean: dict[str, float] = {}
+    print("| input | model alone | difference | translate | difference |\n|---|--:|--:|--:|--:|")
     for name, change in CHANGES.items():
         random = Random(1)
-        outputs = translator.translate(
-            [change(text, random) for text in sources],
-            beam=given.beam, alignments=False, split="length", keep=False,
-        )  # fmt: skip
-        texts = [output.text for output in outputs]
-        (score,) = score_text(
-            texts, references, target_language=language, metrics=["bleu"], resamples=0
-        )
-        clean = score.value if clean is None else clean
-        print(f"| {name} | {score.value:.1f} | {score.value - clean:+.1f} |", flush=True)
+        changed = [change(text, random) for text in sources]
+        cells = [name]
+        for way, how in WAYS.items():
+            outputs = translator.translate(changed, beam=given.beam, alignments=False, **how)
+            (score,) = score_text(
+                [output.text.upper() for output in outputs],
+                [text.upper() for text in references],
+                target_language=translator.target_language, metrics=["bleu"], resamples=0,
+            )  # fmt: skip
+            clean.setdefault(way, score.value)
+            cells += [f"{score.value:.1f}", f"{score.value - clean[way]:+.1f}"]
+        print(f"| {' | '.join(cells)} |", flush=True)
 
 
 if __name__ == "__main__":

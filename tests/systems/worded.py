@@ -39,12 +39,34 @@ def korean(subject: str, verb: str, thing: str) -> str:
     return f"{first} {last} {VERBS[verb]}."
 
 
+GERMAN = {
+    "cat": "die Katze", "dog": "den Hund", "bird": "den Vogel", "girl": "das Mädchen",
+    "road": "die Straße", "car": "das Auto", "lion": "den Löwen", "book": "das Buch",
+}  # fmt: skip
+GERMAN_VERBS = {"saw": "sah", "found": "fand", "drew": "malte", "lost": "verlor"}
+
+
 def worded_translator(steps: int = 130) -> Translator:
     """English to Korean: "the cat saw a dog." """
-    torch.manual_seed(2)
     triples = list(product(NOUNS, VERBS, NOUNS))
     pairs = [(f"the {a} {verb} a {b}.", korean(a, verb, b)) for a, verb, b in triples]
-    tokenizer = Tokenizer.train([text for pair in pairs for text in pair], "bpe", 420)
+    return learnt(pairs, "ko", 420, steps)
+
+
+def cased_translator(steps: int = 130) -> Translator:
+    """English to German, with the capitals of both: "Mary saw the dog." """
+    names = ("Mary", "Peter", "Anna", "Berlin")
+    triples = list(product(names, GERMAN_VERBS, GERMAN))
+    pairs = [(f"{a} {v} the {b}.", f"{a} {GERMAN_VERBS[v]} {GERMAN[b]}.") for a, v, b in triples]
+    pairs += [
+        (f"The {b} {v} {a}.", f"Es {GERMAN_VERBS[v]} {GERMAN[b]} {a}.") for a, v, b in triples
+    ]
+    return learnt(pairs, "de", 420, steps)
+
+
+def learnt(pairs: list[tuple[str, str]], target: str, size: int, steps: int) -> Translator:
+    torch.manual_seed(2)
+    tokenizer = Tokenizer.train([text for pair in pairs for text in pair], "bpe", size)
     sizes = TransformerConfig(
         dim=48, heads=2, encoder_layers=1, decoder_layers=2, feedforward=96, dropout=0.0
     )
@@ -60,5 +82,5 @@ def worded_translator(steps: int = 130) -> Translator:
         loss.backward()
         optimizer.step()
     return Translator(
-        [model.eval()], tokenizer, max_tokens=60, source_language="en", target_language="ko"
+        [model.eval()], tokenizer, max_tokens=60, source_language="en", target_language=target
     )

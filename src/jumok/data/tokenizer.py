@@ -32,6 +32,8 @@ NEWLINE = "<newline>"  # the token of a line break, which no text is encoded as
 SAMPLE = 300_000
 """The lines that a tokenizer is trained on, at most."""
 
+CAPITALS = 0.02  # of the subwords that begin words, the least share of those with a capital
+
 TextLine = TypeVar("TextLine", str, bytes)
 TokenizerKind = Literal["unigram", "bpe", "char"]
 
@@ -121,6 +123,13 @@ class Tokenizer:
     def _words(self) -> WordIds | None:
         """The ids of words, if those of texts follow from them; None: they do not."""
         return WordIds(self.encode_batch) if words_decide(read_pieces(self.model)) else None
+
+    @cached_property
+    def has_capitals(self) -> bool:
+        """Whether words of the text it was trained on begin with capitals."""
+        pieces = self.pieces(range(self.size))
+        begun = [piece[1:] for piece in pieces if piece[:1] == SPACE and piece[2:].isalpha()]
+        return sum(map(str.istitle, begun)) > CAPITALS * len(begun)
 
     def __reduce__(self) -> tuple[type["Tokenizer"], tuple[bytes]]:
         """Pickled as its model; SentencePiece objects are created again."""

@@ -1,9 +1,10 @@
 """Lines as a model reads them: segments without tags, of the texts of messages."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from jumok.decoding import Hypothesis
+from jumok.decoding.limits import Prefixes
 from jumok.systems.base import RowTexts, numbered
 from jumok.systems.translation.kept.icu import Messages
 from jumok.systems.translation.kept.keeping import Keep
@@ -33,6 +34,13 @@ class CutLines:
         """A line that is read as one segment, with everything in it."""
         return cls(Messages.of([text], read=False), None, [Segment(0, ids, text=text)], None, "")
 
+    def continuing(self, forced: Prefixes | None) -> "CutLines":
+        """The same, where a translation that continues a given beginning stays in its case."""
+        if not forced or not any(forced):
+            return self
+        rows = zip(self.parts, forced, strict=True)
+        return replace(self, parts=[replace(p, restored=None) if ids else p for p, ids in rows])
+
     @property
     def tagged(self) -> bool:
         """Whether there are tags, which go where the alignment puts them."""
@@ -54,7 +62,7 @@ class CutLines:
         messages.
         """
         rows = zip(self.parts, self.lines, self.numbers, strict=True)
-        copied = [(line, at, part.between(part.text)) for part, line, at in rows if not part.ids]
+        copied = [(line, at, part.source) for part, line, at in rows if not part.ids]
         damaged = [line for line, each in self.messages.messages.items() if each is None]
         return copied + [(line, (0, 1), self.messages.lines[line]) for line in damaged]
 
@@ -78,7 +86,7 @@ def found_of(
     """The facts of the event FOUND: hypotheses, texts and tokens."""
     hypotheses = [[draft.hypothesis for draft in of_part] for of_part in drafts]
     texts = [
-        RowTexts(part.between(part.text), [part.between(draft.text) for draft in of_part])
+        RowTexts(part.source, [part.written(draft.text) for draft in of_part])
         for part, of_part in zip(parts, drafts, strict=True)
     ]
     return hypotheses, texts, [part.ids for part in parts]

@@ -31,8 +31,10 @@ from jumok.systems.native.models import (
     native_model,
     weights_of,
 )
-from jumok.systems.translation.kept.edges import Core, core
+from jumok.systems.translation.kept.edges import core
 from jumok.systems.translation.kept.icu import Messages
+from jumok.systems.translation.kept.keeping import Keep, as_keep
+from jumok.systems.translation.kept.letter_case import LetterCase
 from jumok.systems.translation.kept.markup import Bare
 from jumok.systems.translation.on_engine import EngineSearcher
 from jumok.systems.translation.result import (
@@ -177,13 +179,14 @@ class TranslationModels(BesideTorch[EngineSearcher], SourceReader):
         return language_code(self.target_language) in WITHOUT_SPACES
 
     def segments(
-        self, lines: Sequence[str], split: Split = "auto", core: Core | None = core
+        self, lines: Sequence[str], split: Split = "auto", keep: Keep | None = None
     ) -> list[Segment]:
-        """The lines, cut as `translate` cuts them; `core` as in `cut_lines`."""
+        """The lines, cut and read as `translate` does; None: with everything in them."""
         languages = self.source_language, self.target_language
         apart = cuts_sentences(split, languages, self.sentences)
         limit = None if split == "none" else self.max_tokens
-        parts = cut_lines(lines, self.tokenizer, limit, apart, self.source_language, core)
+        how = (core, LetterCase(self.tokenizer, keep, *languages).read) if keep else (None, None)
+        parts = cut_lines(lines, self.tokenizer, limit, apart, self.source_language, *how)
         if split == "none":
             check_lengths(self.longest_target, [part.ids for part in parts])
         return parts
@@ -240,7 +243,7 @@ class TranslationModels(BesideTorch[EngineSearcher], SourceReader):
                 got=f"{len(targets):,}",
             )
         bare = (Bare(sources).texts, Bare(targets).texts) if keep else (sources, targets)
-        parts = self.segments(bare[0], split, core if keep else None)
+        parts = self.segments(bare[0], split, as_keep(keep))
         messages = Messages.of(sources, keep).messages
         given = divide(parts, *bare, self.tokenizer, self.target_language, messages)
         check_lengths(self.longest_target, *given.longest())
@@ -248,7 +251,7 @@ class TranslationModels(BesideTorch[EngineSearcher], SourceReader):
 
     def otherwise(self, lines: Sequence[str]) -> int:
         """The number of lines that `translate` cuts, or parts of which it keeps."""
-        return len(otherwise(lines, self.segments(Bare(lines).texts)))
+        return len(otherwise(lines, self.segments(Bare(lines).texts, keep=Keep())))
 
     def attention(self, source: str, target: str) -> WordAttention:
         """How much each word of `target` attended to each word of `source`.

@@ -19,8 +19,9 @@ class GivenPairs:
     Attributes:
         parts: segments of the sources, in order; at least one a line.
         targets: the tokens of the translation of each, without END.
-        whole: the lines that `translate` would read in several segments or without signs at their
-            edges, and whose translations do not divide in the same way: one segment holds the line.
+        whole: the lines that `translate` would read in several segments, in another case or without
+            signs at their edges, and whose translations do not divide in the same way: one segment
+            holds the line.
     """
 
     parts: list[Segment]
@@ -76,6 +77,8 @@ def _inner(
     if len(spans) != len(parts):
         return None if parts else []
     inner = []
+    if any(part.restored for part in parts):
+        return None  # the translation is not in the case that the model would have written
     for part, (start, end) in zip(parts, spans, strict=True):
         text = target[start:end].strip()
         within = text.removeprefix(part.before).removesuffix(part.after)
@@ -98,6 +101,6 @@ def otherwise(lines: Sequence[str], parts: Sequence[Segment]) -> set[int]:
     found |= {line for line, text in enumerate(Bare(lines).texts) if text != lines[line]}
     for line, group in groupby(parts, key=lambda part: part.line):
         of_line = list(group)
-        if of_line != [replace(of_line[0], before="", after="", first_word=0)]:
+        if of_line != [replace(of_line[0], before="", after="", given="", first_word=0)]:
             found.add(line)
     return found

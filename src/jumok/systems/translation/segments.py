@@ -11,6 +11,7 @@ from jumok.alignment.words import Link
 from jumok.data.tokenizer import Tokenizer, normalize, plain_words
 from jumok.errors import ConfigError, DataError, ModelError
 from jumok.systems.translation.kept.edges import LONG_WORD
+from jumok.systems.translation.kept.letter_case import Recased
 from jumok.systems.translation.result import Translation, noted
 from jumok.systems.translation.sentences import Span, language_code, sentences, split
 
@@ -44,6 +45,8 @@ class Segment:
         first_word: the index in the line of the word that it starts with, or in.
         text: what was encoded; without tokens it is copied.
         before, after: signs at its edges, which are copied.
+        given: its text in the case that it was given in; "" if that is `text`.
+        restored: writes a translation in that case; None: it stays.
     """
 
     line: int
@@ -52,6 +55,13 @@ class Segment:
     text: str = ""
     before: str = ""
     after: str = ""
+    given: str = ""
+    restored: Callable[[str], str] | None = None
+
+    @property
+    def source(self) -> str:
+        """What it says in its line, with the signs."""
+        return f"{self.before}{self.given or self.text}{self.after}"
 
     @property
     def is_long_word(self) -> bool:
@@ -64,18 +74,18 @@ class Segment:
         same = tuple((word, word) for word in range(len(plain_words(self.text))))
         return Translation(self.text, alignment=same)
 
-    def between(self, text: str) -> str:
-        """A text between its signs."""
-        return f"{self.before}{text}{self.after}"
+    def written(self, text: str) -> str:
+        """A translation of its text in its case, between its signs."""
+        return f"{self.before}{self.restored(text) if self.restored else text}{self.after}"
 
     def with_edges(self, translation: Translation) -> Translation:
-        """A translation of its text between its signs."""
-        if not (self.before or self.after):
+        """As `written`, with its alignment."""
+        if not (self.before or self.after or self.restored):
             return translation
         links = translation.alignment
         if links is not None:
             links = self._links_with_edges(links, len(plain_words(translation.text)))
-        return replace(translation, text=self.between(translation.text), alignment=links)
+        return replace(translation, text=self.written(translation.text), alignment=links)
 
     def _links_with_edges(self, links: Sequence[Link], words: int) -> tuple[Link, ...]:
         """The links of a text of so many words, and those of each sign to itself.
@@ -125,6 +135,7 @@ def cut_lines(
     after_sentences: bool = False,
     language: str = "",
     core: Callable[[str], Span | None] | None = None,
+    recased: Callable[[str, str], Recased | None] | None = None,
 ) -> list[Segment]:
     """The segments of all lines, in order; empty lines have none.
 
@@ -133,6 +144,7 @@ def cut_lines(
         core: the span of a segment that is encoded; where it is None, nothing is. None: all is.
         after_sentences: cut after every sentence, and not only where a line is too long.
         language: of the texts, for where their sentences end.
+        recased: a segment (of a line) in the case that it is read in, if that is another one.
     """
     parts = []
     for line, ids in enumerate(tokenizer.encode_batch(texts)):
@@ -145,10 +157,14 @@ def cut_lines(
         if core is not None:
             spans = _around_long_words(text, spans)
         whole = len(spans) == 1 and (limit is None or len(ids) <= limit)
-        if whole and (core is None or core(text) == (0, len(text))):
+        if (
+            whole
+            and (core is None or core(text) == (0, len(text)))
+            and not (recased and recased(text, text))
+        ):
             parts.append(Segment(line, ids, text=text))
             continue
-        parts += _segments_of(line, text, spans, tokenizer, limit, core)
+        parts += _segments_of(line, text, spans, tokenizer, limit, core, recased)
     return parts
 
 
@@ -168,6 +184,7 @@ def _segments_of(
     tokenizer: Tokenizer,
     limit: int | None,
     core: Callable[[str], Span | None] | None,
+    recased: Callable[[str, str], Recased | None] | None,
 ) -> Iterator[Segment]:
     starts = [match.start() for match in _WORD.finditer(text)]
 
@@ -186,15 +203,20 @@ def _segments_of(
             yield Segment(line, [], word(first), whole.strip())
             continue
         edges = [whole[: span[0]].lstrip(), whole[span[1] :].rstrip()]
-        within = whole[slice(*span)]
-        inner = [(0, len(within))] if limit is None else split(within, limit, measure)
+        given = whole[slice(*span)]
+        read = (recased and recased(given, text)) or Recased(given, None)
+        inner = [(0, len(given))] if limit is None else split(read.text, limit, measure)
         for start, end in inner:
-            ids = tokenizer.encode(within[start:end])
+            part = read.text[start:end]
+            ids = tokenizer.encode(part)
             before = edges[0] if start == 0 else ""
-            after = edges[1] if end == len(within) else ""
+            after = edges[1] if end == len(given) else ""
             if ids or before or after:
                 first_word = word(first + span[0] + start)
-                yield Segment(line, ids, first_word, within[start:end], before, after)
+                yield Segment(
+                    line, ids, first_word, part, before, after,
+                    "" if read.text == given else given[start:end], read.restored,
+                )  # fmt: skip
 
 
 def join(

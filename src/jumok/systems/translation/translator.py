@@ -39,7 +39,6 @@ from jumok.systems.translation.cutting import CutLines, found_of
 from jumok.systems.translation.documents import FileTranslator
 from jumok.systems.translation.drafts import Drafting
 from jumok.systems.translation.judging import Judge
-from jumok.systems.translation.kept.edges import core
 from jumok.systems.translation.kept.icu import Messages
 from jumok.systems.translation.kept.keeping import as_keep
 from jumok.systems.translation.kept.markup import Bare
@@ -210,6 +209,7 @@ class Translator(TranslationModels, FileTranslator):
         count = len(cut.messages.texts)
         begun = cut.messages.prefixes(prefixes)
         forced = forced_beginnings(cut.parts, count, begun, self.tokenizer)
+        cut = cut.continuing(forced)
         options, terms = self.settled(options, beam, nbest), as_glossary(glossary)
         written = self.write(
             cut, options, forced, batch_size, alignments=alignments or cut.tagged, terms=terms
@@ -223,7 +223,7 @@ class Translator(TranslationModels, FileTranslator):
         messages, kept = Messages.of(texts, read=keep is not False), as_keep(keep)
         bare = Bare(messages.texts, kept) if kept is not None and kept.usual else None
         lines = messages.texts if bare is None else bare.texts
-        parts = self.segments(lines, split, None if keep is False else core)
+        parts = self.segments(lines, split, kept)
         return CutLines(messages, bare, parts, kept, "" if self.spaceless else " ")
 
     def write(

@@ -7,14 +7,11 @@ left to translate: numbers, dates, signs, addresses, placeholders, strings longe
 
 import re
 import unicodedata
-from collections.abc import Callable
 
 from jumok.documents.segment import has_word
 from jumok.systems.translation.kept.code import USUAL
 from jumok.systems.translation.kept.keeping import Keep
 from jumok.systems.translation.sentences import Span
-
-Core = Callable[[str], Span | None]
 
 _KEPT = Keep()
 

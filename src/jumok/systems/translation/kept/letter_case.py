@@ -1,0 +1,228 @@
+"""Segments in capitals, in Title Case, or without a capital, read in the case of usual sentences.
+
+A word in capitals is another word to a model, and one in as many subwords as letters. So such a
+segment is read in small letters, but for words of which the tokenizer has fewer subwords otherwise:
+names, the nouns of German, acronyms. The translation of capitals is put back in capitals, that of
+Title Case in Title Case where the language has it; kept strings stay as they are on both sides.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+from jumok.data.pairs.cleaning.languages import SCRIPTS
+from jumok.data.tokenizer import Tokenizer
+from jumok.systems.translation.kept.keeping import Keep, Kept
+from jumok.systems.translation.sentences import Span, language_code
+
+FEWEST_WORDS = 3  # of a segment in another case; of capitals one word is enough, if it is long
+LONG_WORD = 5  # letters: a shorter one alone may be an acronym
+SMALL_WORD = 3  # letters of words that English titles write small
+
+CASED = {"LATIN", "GREEK", "CYRILLIC", "ARMENIAN"}
+_WORD = re.compile("[^ ]+")
+_FIRST = re.compile(r"[^\W_]")
+_I = re.compile(r"[^\w']*i(?=['’,;:!?]|\.?\Z)")
+_APOSTROPHE = re.compile("['’]")
+_ENDS = re.compile(r"[.!?…][\"'”’»)\]]*\Z")
+_DOTLESS = {"tr", "az"}  # their i and ı have capitals of their own
+_TITLED = {"en"}
+_SMALL_DOTS = str.maketrans("Iİ", "ıi")
+_CAPITAL_DOTS = str.maketrans("iı", "İI")
+_NO_ACCENTS = str.maketrans("άέήίόύώΐΰ", "αεηιουωϊϋ")  # Greek capitals have none
+
+Style = Literal["capitals", "title", "small"]
+
+
+@dataclass(frozen=True)
+class Recased:
+    """A segment as it is read.
+
+    Attributes:
+        text: as long as the given one.
+        restored: writes its translation in the given case; None: it stays.
+    """
+
+    text: str
+    restored: Callable[[str], str] | None
+
+
+@dataclass(frozen=True)
+class LetterCase:
+    """The rule for a tokenizer, and for what is kept between two languages."""
+
+    tokenizer: Tokenizer
+    keep: Keep
+    source: str
+    target: str
+
+    def read(self, text: str, line: str) -> Recased | None:
+        """The segment of a line in the case of usual sentences; None: it is in it, or it cannot be
+        told.
+        """
+        if not _may_differ(text):
+            return None
+        kept = self.keep.find(text)
+        words = _words_between(text, kept)
+        style = _style(text, words, line)
+        if style is None:
+            return None
+        read = list(text)
+        for start, end in words if style != "small" else ():
+            read[start:end] = self._usual(text[start:end])
+        for start, end in words if language_code(self.source) == "en" else ():
+            if at := _I.match("".join(read[start:end])):
+                read[start + at.end() - 1] = "I"
+        self._begin(read, text, kept)
+        recased = "".join(read)
+        own = ["".join(filter(str.isalpha, text[start:end])) for start, end in words]
+        if recased == text or not self._is_sure(style, own, text, recased):
+            return None
+        return Recased(recased, self._restoring(style, words, text))
+
+    def _usual(self, word: str) -> str:
+        """The form with the fewest subwords; of equals that in small letters."""
+        small = _small(word, self.source)
+        first = _FIRST.search(small)
+        if first is None or _letters(word) == 1:
+            return small
+        if not (word.isupper() or word[first.end() :].islower()):
+            return word  # iPhone
+        name = small[: first.start()] + word[first.start()] + small[first.end() :]
+        sizes = self._size(small), self._size(name), self._size(word)
+        # A short word in capitals may be an acronym that the vocabulary does not have.
+        short = _letters(word) < LONG_WORD and word.isupper() and not _APOSTROPHE.search(word)
+        acronym = short and sizes[2] <= sizes[0]
+        if acronym or sizes[2] < min(sizes[:2]):
+            return word
+        return name if sizes[1] < sizes[0] else small
+
+    def _size(self, text: str) -> int:
+        return len(self.tokenizer.encode(text))
+
+    def _begin(self, read: list[str], text: str, kept: Sequence[Kept]) -> None:
+        """Raises the letter that the text begins with, if the training data had capitals."""
+        first = _FIRST.search(text)
+        if first is None or not self.tokenizer.has_capitals:
+            return
+        at = first.start()
+        if not kept or kept[0].start > at:
+            raised = _capital(read[at], self.source)
+            read[at] = raised if len(raised) == 1 else read[at]
+
+    def _is_sure(self, style: Style, words: Sequence[str], text: str, recased: str) -> bool:
+        """Whether its letters are not those of acronyms, names, or the nouns of German."""
+        small = [_small(word, self.source) for word in words]
+        sizes = list(map(self._size, small))
+        if style == "title":
+            changes = [self._size(word) - size for word, size in zip(words, sizes, strict=True)][1:]
+            return 2 * sum(one > 0 for one in changes) > sum(one < 0 for one in changes)
+        if style == "small":
+            return True
+        if len(words) == 1:
+            return sizes[0] <= 1 + len(small[0]) // LONG_WORD
+        known = 2 * sum(size == 1 for size in sizes) > len(words)
+        long = max(map(len, words)) >= LONG_WORD
+        return (known or long) and self._size(recased) < self._size(text)
+
+    def _restoring(
+        self, style: Style, words: Sequence[Span], text: str
+    ) -> Callable[[str], str] | None:
+        target = language_code(self.target)
+        if not CASED & {*SCRIPTS.get(target, CASED)}:
+            return None
+        if style == "capitals":
+            return partial(_outside, self.keep, partial(_capitals, language=target))
+        if style == "title" and target in _TITLED:
+            small = SMALL_WORD if any(text[start:end].islower() for start, end in words) else 0
+            return partial(_outside, self.keep, partial(_title, small=small))
+        return None
+
+
+def _may_differ(text: str) -> bool:
+    """Whether a text may have a style: most have capitals and longer words without one."""
+    if text.islower():
+        return True
+    return not any(
+        len(word) > SMALL_WORD and word.isalpha() and word.islower() for word in text.split()
+    )
+
+
+def _words_between(text: str, kept: Sequence[Kept]) -> list[Span]:
+    """The spans of the words with letters that have no part in what is kept."""
+    taken = bytearray(len(text))
+    for one in kept:
+        taken[one.start : one.end] = b"\1" * (one.end - one.start)
+    spans = (match.span() for match in _WORD.finditer(text))
+    return [
+        (start, end)
+        for start, end in spans
+        if not any(taken[start:end]) and _letters(text[start:end])
+    ]
+
+
+def _style(text: str, words: Sequence[Span], line: str) -> Style | None:
+    if not words:
+        return None
+    own = [text[start:end] for start, end in words]
+    joined = "".join(own)
+    if any(unicodedata.category(letter) == "Lo" and letter not in "ªº" for letter in joined):
+        return None  # a script without case; Latin capitals in it are acronyms
+    if not any(map(str.isupper, joined)):
+        return "small" if len(own) >= FEWEST_WORDS and _ENDS.search(text) else None
+    if not any(letter.islower() and letter != "ß" for letter in joined):
+        around = own if any(map(str.islower, line)) else line.split()
+        several = sum(_letters(word) > 1 for word in around) >= FEWEST_WORDS
+        return "capitals" if several or max(map(_letters, own)) >= LONG_WORD else None
+    begun = [_FIRST.search(word) for word in own]
+    raised = [word for word, first in zip(own, begun, strict=True) if first and first[0].isupper()]
+    small = [word for word in own if word not in raised]
+    titled = len(raised) > FEWEST_WORDS and all(_letters(word) <= SMALL_WORD for word in small)
+    return "title" if titled else None
+
+
+def _letters(text: str) -> int:
+    return sum(map(str.isalpha, text))
+
+
+def _small(text: str, language: str) -> str:
+    """In small letters, as many as before."""
+    dotless = language_code(language) in _DOTLESS
+    return (text.translate(_SMALL_DOTS) if dotless else text.replace("İ", "i")).lower()
+
+
+def _capital(letter: str, language: str) -> str:
+    """The capital of a letter; itself in scripts that have none at the beginning of a sentence."""
+    if language_code(language) in _DOTLESS:
+        letter = letter.translate(_CAPITAL_DOTS)
+    return letter if letter.title() == letter else letter.upper()
+
+
+def _capitals(text: str, language: str) -> str:
+    text = text.translate(_NO_ACCENTS) if language == "el" else text
+    return "".join(_capital(letter, language) for letter in text)
+
+
+def _title(text: str, small: int) -> str:
+    """Every word of more than so many letters with a capital, and the first."""
+
+    def raised(word: re.Match[str]) -> str:
+        first = _FIRST.search(word[0])
+        if first is None or (word.start() and _letters(word[0]) <= small):
+            return word[0]
+        at = first.start()
+        return word[0][:at] + _capital(word[0][at], "") + word[0][at + 1 :]
+
+    return _WORD.sub(raised, text)
+
+
+def _outside(keep: Keep, change: Callable[[str], str], text: str) -> str:
+    """The text, changed outside of what is kept."""
+    parts, at = [], 0
+    for one in keep.find(text):
+        parts += [change(text[at : one.start]), one.text]
+        at = one.end
+    return "".join([*parts, change(text[at:])])

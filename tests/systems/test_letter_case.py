@@ -1,0 +1,209 @@
+"""Capitals, titles and small letters are read as usual sentences; capitals are put back."""
+
+from functools import cache
+from random import Random
+
+import pytest
+
+import jumok
+from jumok.data.tokenizer import Tokenizer, normalize
+from jumok.decoding import DecodingOptions
+from jumok.systems.translation.kept.keeping import Keep
+from jumok.systems.translation.kept.letter_case import LetterCase
+from jumok.systems.translation.translator import Translator
+from tests.systems.worded import cased_translator
+
+
+@pytest.fixture(scope="module")
+def translator() -> Translator:
+    return cased_translator()
+
+
+@pytest.mark.parametrize(
+    ("given", "usual", "written"),
+    [
+        ("THE ROAD LOST PETER.", "The road lost Peter.", str.upper),
+        ("THE ROAD LOST PETER", "The road lost Peter", str.upper),
+        ("The Road Lost Peter.", "The road lost Peter.", str),
+        ("mary saw the dog.", "Mary saw the dog.", str),
+        ("MARY SAW THE DOG. THE CAR LOST ANNA.", "Mary saw the dog. The car lost Anna.", str.upper),
+    ],
+)
+def test_the_case_changes_nothing_but_the_case(translator, given, usual, written) -> None:
+    one, other = translator.translate([given, usual])
+    assert one.text == written(other.text)
+    assert (one.tokens, one.alignment, one.notes) == (other.tokens, other.alignment, other.notes)
+    assert one.source_tokens == other.source_tokens
+
+
+def test_what_is_kept_keeps_its_letters(translator: Translator) -> None:
+    texts = [
+        "THE <b>ROAD</b> LOST PETER. THE CAR LOST {name}.",
+        "• THE CAR SAW PETER http://a.b/Cd",
+        "%d DOGS SAW THE CAR",
+    ]
+    first, second, third = (one.text for one in translator.translate(texts))
+    assert "{name}" in first
+    assert "<b>DIE STRASSE</b>" in first
+    assert second.startswith("• ")
+    assert "http://a.b/Cd" in second
+    assert third.count("%d") == 1
+    for text in (first, second, third):
+        rest = text.replace("{name}", "").replace("http://a.b/Cd", "").replace("%d", "")
+        assert not any(map(str.islower, rest.replace("<b>", "").replace("</b>", "")))
+
+
+def test_every_answer_is_in_capitals_and_what_is_said_of_it(translator: Translator) -> None:
+    given = "THE ROAD LOST PETER."
+    (one,) = translator.translate([given], beam=4, nbest=3)
+    texts = [one.text, *(other.text for other in one.alternatives)]
+    assert len(set(texts)) == len(texts) == 3
+    assert all(text == text.upper() for text in texts)
+    (sample,) = translator.translate([given], DecodingOptions(sample=True, seed=1))
+    assert sample.text == sample.text.upper()
+    (alone,) = translator.translate([given], keep=False)
+    assert alone.source_tokens != one.source_tokens
+    with jumok.record(translator) as recording:
+        translator.translate([given])
+    (trace,) = recording.traces
+    assert (trace.text, trace.output) == (given, one.text)
+    assert jumok.trace(translator, given).output == one.text
+
+
+def test_a_beginning_says_the_case(translator: Translator) -> None:
+    texts, begun = ["THE ROAD LOST PETER."] * 2, ["Es", ""]
+    first, second = translator.translate(texts, prefixes=begun)
+    assert first.text == "Es verlor die Straße Peter."
+    assert second.text == "ES VERLOR DIE STRASSE PETER."
+
+
+def test_a_term_is_found_in_capitals(translator: Translator) -> None:
+    (one,) = translator.translate(["THE ROAD LOST PETER."], glossary={"road": "die Gasse"})
+    assert "DIE GASSE" in one.text
+    assert one.terms == ("die Gasse",)
+
+
+def test_scores_of_capitals_are_of_the_whole_line(translator: Translator) -> None:
+    sources, targets = ["THE ROAD LOST PETER."], ["ES VERLOR DIE STRASSE PETER."]
+    assert translator.divided(sources, targets, "auto", keep=True).whole == {0}
+    assert translator.otherwise([*sources, "The road lost Peter."]) == 1
+
+
+def test_a_heading_of_a_document_stays_one(translator: Translator) -> None:
+    page = b"<h1>THE ROAD LOST <i>PETER</i></h1><p>Mary saw the dog.</p>"
+    written = translator.translate_content(
+        page, "html", lambda texts: translator.translate(list(texts)), "page.html"
+    ).decode()
+    assert "<h1>ES VERLOR DIE STRASSE <i>PETER" in written
+    assert "<p>Mary sah den Hund.</p>" in written
+
+
+TEXTS = {
+    "en": "A man in a red shirt is standing next to the dog and welcome. I am in Germany, he says. "
+    "The NASA and the USA have a warning. Two boys are playing with a guitar.",
+    "de": "Ein Mann in einem roten Hemd steht neben dem Hund in der Straße. Die NASA hat Kinder. "
+    "Zwei Jungen spielen mit einer Gitarre und der Frau.",
+    "tr": "Kırmızı ışık yandı ve istanbul için iyi bir gün. Ilık bir İzmir akşamı.",
+    "el": "Ο άντρας είδε τον σκύλο στους δρόμους της Αθήνας και της χώρας.",
+    "ru": "Мужчина в красной рубашке стоит рядом с собакой в Москве.",
+    "ko": "한국의 NASA 센터에서 온 남자가 서울에 있다.",
+}
+
+
+def rule(source: str, target: str = "de", text: str = "") -> LetterCase:
+    return LetterCase(tokenizer(text or " ".join(TEXTS.values())), Keep(), source, target)
+
+
+@cache
+def tokenizer(text: str) -> Tokenizer:
+    return Tokenizer.train([text] * 3, "bpe", 800)
+
+
+@pytest.mark.parametrize(
+    ("language", "given", "read"),
+    [
+        ("en", "A MAN IN A RED {name} IN GERMANY", "A man in a red {name} in Germany"),
+        ("en", "I AM IN THE USA.", "I am in the USA."),
+        ("en", "WARNING!", "Warning!"),
+        ("en", "Two Boys Are Playing With a Guitar", "Two boys are playing with a guitar"),
+        ("en", "he says i am in the dog.", "He says I am in the dog."),
+        ("de", "DIE KINDER SPIELEN MIT DEM HUND", "Die Kinder spielen mit dem Hund"),
+        ("tr", "KIRMIZI IŞIK YANDI VE İSTANBUL İÇİN", "Kırmızı ışık yandı ve istanbul için"),
+        ("tr", "istanbul için iyi bir gün.", "İstanbul için iyi bir gün."),
+        ("ru", "МУЖЧИНА СТОИТ РЯДОМ С СОБАКОЙ В МОСКВЕ", "Мужчина стоит рядом с собакой в Москве"),
+        ("el", "ΣΤΟΥΣ ΔΡΟΜΟΥΣ ΤΗΣ ΧΩΡΑΣ", "Στους δρομους της χωρας"),
+    ],
+)  # fmt: skip
+def test_it_is_read_as_a_usual_sentence(language: str, given: str, read: str) -> None:
+    found = rule(language).read(given, given)
+    assert found is not None
+    assert found.text == read
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        *(
+            ("en", text)
+            for text in ("NASA", "USA", "OK.", "PDF", "{NAME}", "A", "A. B.", "", "42 KM")
+        ),
+        ("en", "The NASA has a man."),
+        ("en", "John Smith"),
+        ("en", "a red shirt"),
+        ("en", "iPhone, iPad and McDonald"),
+        ("en", "USA, NASA, ESA, BMW"),
+        ("de", "Kinder, Mann, Frau und Hund"),
+        ("de", "Die Straße der Kinder"),
+        ("ko", "NASA 서울 USA BBC CNN"),
+        ("ko", "한국의 NASA 센터"),
+    ],
+)
+def test_it_stays(language: str, text: str) -> None:
+    assert rule(language).read(text, text) is None
+
+
+@pytest.mark.parametrize(
+    ("target", "text", "written"),
+    [
+        ("de", "Die Straße {name} %d Äpfel", "DIE STRASSE {name} %d ÄPFEL"),
+        ("tr", "Kırmızı ışık için", "KIRMIZI IŞIK İÇİN"),
+        ("el", "Η Αθήνα της χώρας", "Η ΑΘΗΝΑ ΤΗΣ ΧΩΡΑΣ"),
+        ("ko", "iPhone을 봤어요", "iPhone을 봤어요"),
+        ("ka", "ქართული", "ქართული"),
+    ],
+)
+def test_capitals_are_those_of_the_target(target: str, text: str, written: str) -> None:
+    given = "A MAN IN A RED SHIRT"
+    found = rule("en", target).read(given, given)
+    assert found is not None
+    assert (found.restored(text) if found.restored else text) == written
+
+
+def test_titles_are_those_of_english() -> None:
+    for given, written in (
+        ("Zwei Jungen Spielen Mit Einer Gitarre", "Two Boys Play {name} With A Guitar"),
+        ("Zwei Jungen Spielen mit Einer Gitarre", "Two Boys Play {name} With a Guitar"),
+    ):
+        found = rule("de", "en").read(given, given)
+        assert found is not None
+        assert found.restored is not None
+        assert found.restored("two boys play {name} with a guitar") == written
+
+
+def test_a_model_of_small_letters_reads_small_letters() -> None:
+    own = rule("en", text=" ".join(TEXTS.values()).lower())
+    given = "A MAN IN A RED SHIRT"
+    assert (found := own.read(given, given)) is not None
+    assert found.text == given.lower()
+    assert own.read("a man in a red shirt.", "a man in a red shirt.") is None
+
+
+def test_no_letter_is_won_or_lost() -> None:
+    random = Random(4)
+    own = rule("en", "tr")
+    letters = "AÄßẞİIıiǅŉΣσςΆЖж가ªº'’.{}%1 ABCDEFGH"
+    for _ in range(3_000):
+        text = normalize("".join(random.choices(letters, k=random.randrange(1, 30))))
+        if found := own.read(text, text):
+            assert len(found.text) == len(text)
+            assert len(found.text.split()) == len(text.split())
