@@ -16,7 +16,7 @@ ENGLISH_KOREAN = Languages("en", "ko")
 ADDED = {"po", "xliff", "tmx"}
 """The formats in which a translation stands beside its source."""
 
-HOSTILE = " \"x\" 'y' \\z & 가 < b | #1 *s* _u_ `v` = ; [w] 5 % d 한글: © -"
+HOSTILE = " \"x\" 'y' \\z & 가 < b |#1 *s* _u_ `v` = ; [w] 5 % d 한글: © -"
 """Text that is markup in some format."""
 
 SWAP = {ord(letter): letter.swapcase() for letter in map(chr, range(128))}

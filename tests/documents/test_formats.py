@@ -158,7 +158,7 @@ def test_what_is_not_changed_stays_to_the_byte(content: str, format: str, newlin
 def test_html_gives_blocks_as_sentences_and_what_a_person_reads_of_attributes() -> None:
     assert texts(HTML, "html") == [
         *("A page", "A link", "a picture", "Cats & dogs", "The cat"),
-        "I saw a black dog, and unbelievable things. Run jumok train now \xa0ok.",
+        "I saw a black dog, and unbelievable things. Run {1} now \xa0ok.",
         *("Next line.", "one", "two three", "a < b text"),
     ]
 

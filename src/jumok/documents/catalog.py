@@ -15,7 +15,7 @@ from jumok.documents.messages import read_properties, read_strings
 from jumok.documents.plain import read_plain
 from jumok.documents.po import read_po_document
 from jumok.documents.segment import Translated
-from jumok.documents.subtitles import read_ass, read_subtitles
+from jumok.documents.subtitles import SRT, VTT, read_ass, read_subtitles
 from jumok.documents.trees import read_json, read_notebook, read_yaml
 from jumok.documents.xml import read_tmx_document, read_xliff_document
 from jumok.errors import ConfigError, DataError, Location
@@ -26,8 +26,8 @@ Translate = Callable[[list[str]], Sequence[Translated | str]]
 DOCUMENT_READERS: dict[str, Callable[[bytes, Languages], Document]] = {
     "paragraphs": lambda content, _: read_plain(content),
     "markdown": lambda content, _: read_markdown(content),
-    "srt": lambda content, _: read_subtitles(content),
-    "vtt": lambda content, _: read_subtitles(content),
+    "srt": lambda content, _: read_subtitles(content, SRT),
+    "vtt": lambda content, _: read_subtitles(content, VTT),
     "ass": lambda content, _: read_ass(content),
     "docx": lambda content, _: read_docx(content),
     "po": read_po_document,

@@ -36,6 +36,8 @@ UNTRANSLATED = _names("code kbd samp") | DRAWN
 RAISED = _names("sup sub var")
 """Elements that stay as they are, beside their word, if there is no word in them: an exponent, an
 index, a variable, the mark of a note."""
+READINGS = _names("rt rp")
+"""How a word is read, which stays beside it."""
 UNREAD = _names("pre script style textarea template iframe audio video")
 """Elements that are left unchanged with all their content."""
 RAW = _names("script style textarea")
@@ -207,48 +209,64 @@ def _sentence_slot(text: str, sentence: list[Token], offset: int) -> Iterator[Sl
 
 def html_chunks(text: str, sentence: list[Token]) -> Iterator[Chunk]:
     """The tokens as chunks; an element whose text is kept is one, with all its content."""
-    raised = _raised(text, sentence)
-    index = 0
-    while index < len(sentence):
-        token = sentence[index]
+    chunks = []
+    for token in sentence:
         raw, name = text[token.start : token.end], token.name.lower()
-        index += 1
         if token.kind == "text":
-            yield Chunk("text", raw, unescape(raw))
+            chunks.append(Chunk("text", raw, unescape(raw)))
         elif token.kind in ("empty", "other") or name in VOID:
-            yield Chunk("point", raw)
-        elif token.kind == "open" and (name in UNTRANSLATED or _untranslated(raw)):
-            last = end_of(sentence, index, token.name)
-            whole = text[token.start : sentence[last - 1].end]
-            words = _words(text, sentence[index:last])
-            yield Chunk("frozen", whole, words) if words else Chunk("point", whole)
-            index = last
-        elif index - 1 in raised:
-            last = raised[index - 1] + 1
-            yield Chunk("point", text[token.start : sentence[last - 1].end])
-            index = last
+            chunks.append(Chunk("point", raw))
         else:
-            yield Chunk(token.kind, raw, name=name)
+            chunks.append(Chunk(token.kind, raw, name=name))
+    return whole_elements(chunks)
 
 
-def _raised(text: str, sentence: list[Token]) -> dict[int, int]:
-    """The first and last tokens of raised and lowered elements without a word in them."""
+def whole_elements(chunks: Sequence[Chunk]) -> Iterator[Chunk]:
+    """The chunks, with each element whose text is kept as one, with all its content."""
+    raised = _raised(chunks)
+    index = 0
+    while index < len(chunks):
+        chunk = chunks[index]
+        last, kind = index + 1, chunk.kind
+        if chunk.kind == "open" and chunk.raw.startswith("<"):
+            if chunk.name in UNTRANSLATED or _untranslated(chunk.raw):
+                last = end_of(chunks, last, chunk.name)
+                words = any(one.text.strip() for one in chunks[index:last] if one.kind == "text")
+                kind = "frozen" if words else "point"
+            elif chunk.name in READINGS:
+                last, kind = _end_of_reading(chunks, last), "point"
+            elif index in raised:
+                last, kind = raised[index] + 1, "point"
+        if kind == chunk.kind:
+            yield chunk
+        else:
+            yield Chunk(kind, "".join(one.raw for one in chunks[index:last]))
+        index = last
+
+
+def _raised(chunks: Sequence[Chunk]) -> dict[int, int]:
+    """The first and last chunks of raised and lowered elements without a word in them."""
     ends: dict[int, int] = {}
     open_ones: list[int] = []
-    for index, token in enumerate(sentence):
-        name = token.name.lower()
-        if token.kind == "text" and open_ones and has_long_word(text[token.start : token.end]):
+    for index, chunk in enumerate(chunks):
+        if chunk.kind == "text" and open_ones and has_long_word(chunk.text):
             open_ones.clear()
-        elif token.kind == "open" and name in RAISED:
+        elif chunk.kind == "open" and chunk.name in RAISED:
             open_ones.append(index)
-        elif token.kind == "close" and open_ones and name == sentence[open_ones[-1]].name.lower():
+        elif chunk.kind == "close" and open_ones and chunk.name == chunks[open_ones[-1]].name:
             ends[open_ones.pop()] = index
     return ends
 
 
-def _words(text: str, inside: list[Token]) -> str:
-    parts = (text[part.start : part.end] for part in inside if part.kind == "text")
-    return unescape("".join(parts)).strip()
+def _end_of_reading(chunks: Sequence[Chunk], index: int) -> int:
+    """The index after a reading that begins before `index`; its end tag may be left out."""
+    for number in range(index, len(chunks)):
+        chunk = chunks[number]
+        if chunk.kind == "open" and chunk.name in READINGS:
+            return number
+        if chunk.kind == "close":
+            return number + (chunk.name in READINGS)
+    return len(chunks)
 
 
 def tagged_chunks(text: str, frozen: re.Pattern[str]) -> list[Chunk]:

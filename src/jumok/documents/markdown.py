@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from jumok.documents.document import Slot, TextDocument
-from jumok.documents.html import VOID, slots_of
+from jumok.documents.html import VOID, slots_of, whole_elements
 from jumok.documents.markdown_dialects import (
     COPIED,
     FROZEN,
@@ -136,11 +136,11 @@ def _groups(block: "Token") -> Iterator[tuple[list[Chunk], int]]:
     for chunk in _Inlines(block.content).chunks(block.children or []):
         at += len(chunk.raw)
         if chunk.name == "break":
-            yield group, start
+            yield [*whole_elements(group)], start
             group, start = [], at
         else:
             group.append(chunk)
-    yield group, start
+    yield [*whole_elements(group)], start
 
 
 _GAP = re.compile(r"[ \t]*")
@@ -155,6 +155,7 @@ class _Inlines:
 
     def __init__(self, content: str) -> None:
         self.content, self.at = content, 0
+        self.terms = re.search(r"\n:[ \t]", content) is not None  # several of one definition
         self.labels: list[int] = []
 
     def chunks(self, children: "Sequence[Token]") -> Iterator[Chunk]:
@@ -165,7 +166,7 @@ class _Inlines:
                 # The title of a quotation that is a note is a line of its own.
                 titled = self.content.startswith("[!") and "\n" not in self.content[: self.at]
                 raw = self._take(_BREAK.match(self.content, self.at))
-                ends = titled or child.type == "hardbreak"
+                ends = titled or self.terms or child.type == "hardbreak"
                 yield Chunk("text", raw, " ", "break" if ends else "")
                 continue
             gap = self._gap(child)
@@ -200,7 +201,8 @@ class _Inlines:
         if child.type == COPIED:
             return Chunk("point", self._slice(self.at + len(child.content)))
         if child.type == FROZEN:
-            return Chunk("frozen", self._slice(self.at + len(child.content)), child.content)
+            variable = child.content if child.content.startswith("{") else ""
+            return Chunk("frozen", self._slice(self.at + len(child.content)), variable)
         if child.type in (SPAN_OPEN, SPAN_CLOSE):
             kind = "open" if child.type == SPAN_OPEN else "close"
             return Chunk(kind, self._slice(self.at + len(child.content)), name="span")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 FROZEN = "frozen"
 COPIED = "copied"
 SPAN_OPEN, SPAN_CLOSE = "span_open", "span_close"
-"""The brackets around words with attributes: [words]{.class}."""
+"""The ends of words with attributes ([words]{.class}) or a link, of highlighted or added ones."""
 
 _BRACES = r"\{[^{}]*+\}"
 for _ in range(3):
@@ -30,13 +30,17 @@ _INLINE = re.compile(
     (?P<frozen>
         (?<![\\$])\$\$(?:[^$\\]|\\.)++\$\$
       | (?<![\\$\w])\$(?=[^\s$])(?:[^$\\]|\\.)*+(?<!\s)\$(?![\d$])
-      | \\\((?=[^()]*[\\^_=+{}])(?:[^\\]|\\(?![()]))*+\\\)
+      | (?<!\\)\\{1,2}\((?=[^()]*[\\^_=+{}])(?:[^\\]|\\(?!\\?[()]))*+\\{1,2}\)
+      | (?<!\\)\\{1,2}\[(?=[^\[\]]*(?:[\^_=+{}]|\\[a-z]))(?:[^\\]|\\(?!\\?[\[\]]))*+\\{1,2}\]
       | \{\{[^<%{}][^{}]*+\}\}                    # a variable
       | \{[\w.$()\[\]'"]++\}                       # of MDX
     )
   | (?P<copied>
         \A\[[ xX]\](?=[ \t])                      # a box of a task list
-      | (?<=[ \t])\^[\w-]++\Z                     # the name of a block
+      | (?<=\n):[ \t]++(?=\S)                      # the definition of several terms
+      | (?<!\S)\^[\w-]++\Z                         # the name of a block
+      | (?<=\S)(?<![\\^~])(?:~[^~\s]{1,20}~|\^[^\^\s]{1,20}\^)  # an index, an exponent
+      | !\[[^\]\[]*+\]\[[^\]\[]*+\]                # an image
       | \[\^[^\]\[\s]++\]:?                        # a footnote's mark, and its definition
       | \^\[[^\]\[]*+\]                            # a footnote in the text
       | \[![A-Za-z]++\][+-]?                       # the kind of a quotation: [!NOTE]
@@ -47,9 +51,12 @@ _INLINE = re.compile(
       | \{[ ]?[:\#.][^{}]*+\}                      # attributes
       | \{/\*(?:[^*{]|\*(?!/)|\{(?!/\*))*+\*/\}  # a comment of MDX
       | (?<![\w:]):[a-z0-9_+-]++:(?![\w:])         # an emoji by its name
-      | (?<!=)==(?!=) | (?<!\+)\+\+(?!\+)          # ends of highlighted and inserted text
     )
-  | (?<!\])(?P<span_open>\[)[^\]\[]++(?P<span_close>\]\{[ ]?[:\#.][^{}]*+\})
+  | (?<![\w=])(?P<marked_open>==)(?=[^\s=])[^=$\\`\[{]++(?<!\s)(?P<marked_close>==)(?!=)
+  | (?<![\w+])(?P<added_open>\+\+)(?=[^\s+])[^+$\\`\[{]++(?<!\s)(?P<added_close>\+\+)(?!\+)
+  | (?P<unpaired>(?<!=)==(?!=) | (?<!\+)\+\+(?!\+))  # of highlighted and inserted text
+  | (?<!\])(?P<attributes_open>\[)[^\]\[]++(?P<attributes_close>\]\{[ ]?[:\#.][^{}]*+\})
+  | (?<![\]!])(?P<link_open>\[)(?!\^)[^\]\[]++(?P<link_close>\]\[[^\]\[]++\])(?!\[)
   | (?P<html_inline>                               # a tag of MDX with braces
         (?=<[A-Za-z][^<>{]*+\{) <[\w.:-]++
         (?: \s++ (?: [\w:-]++ (?:="[^"]*+"|='[^']*+'|(?!=)) | (?:[\w:-]++=)?+ BRACES ) )*+
@@ -66,10 +73,15 @@ _LINE = re.compile(
   | \[TOC\] | \[\[_?TOC_?\]\]
   | \*\[[^\]\[]+\]:.*                             # an abbreviation
   | \([\w.:-]+\)=                                # the name of what follows
+  | ;?-{2,}8<-{2,}.* | <<<[ ]?[@./].* | \{!.*!\} | @\[[\w-]+\](?:\(.*\))?  # another file
+  | \\[A-Za-z]+(?:\[[^\[\]]*\])?(?:\{[^{}]*\})*   # of LaTeX
     """,
     re.VERBOSE,
 )
 """A line that is copied, and ends a paragraph."""
+
+_OPTION = re.compile(r":[\w-]+:(?=\s|\Z)")
+"""The beginning of a line with an option of a directive, below its fence."""
 
 _MODULE = re.compile(
     r"""
@@ -121,7 +133,7 @@ def add_dialects(parser: "MarkdownIt") -> None:
 def _inline(state: "StateInline", silent: bool) -> bool:
     texts = state.env.setdefault(COPIED, {})
     if state.src not in texts:
-        texts[state.src] = {start: (kind, end) for kind, start, end in _spans(state.src)}
+        texts[state.src] = {start: (kind, end) for kind, start, end in _spans(state)}
     kind, end = texts[state.src].get(state.pos, ("", 0))
     if not kind or end > state.posMax:
         return False
@@ -132,12 +144,20 @@ def _inline(state: "StateInline", silent: bool) -> bool:
     return True
 
 
-def _spans(text: str) -> Iterator[tuple[str, int, int]]:
+def _spans(state: "StateInline") -> Iterator[tuple[str, int, int]]:
     """The kinds and spans of the constructs in a text."""
-    for match in _INLINE.finditer(text):
-        kinds = (SPAN_OPEN, SPAN_CLOSE) if match[SPAN_OPEN] else (str(match.lastgroup),)
-        for kind in kinds:
-            yield kind, *match.span(kind)
+    with optional_import("reading Markdown", extra="documents"):
+        from markdown_it.common.utils import normalizeReference
+    known = state.env.get("references", {})
+    for match in _INLINE.finditer(state.src):
+        last = str(match.lastgroup)
+        if last == "link_close" and normalizeReference(match[last][2:-1]) in known:
+            continue  # the parser reads it
+        if last.endswith("_close"):
+            yield SPAN_OPEN, *match.span(last.replace("_close", "_open"))
+            yield SPAN_CLOSE, *match.span(last)
+        else:
+            yield COPIED if last == "unpaired" else last, *match.span()
 
 
 def _block(state: "StateBlock", first: int, end: int, silent: bool) -> bool:
@@ -148,6 +168,8 @@ def _block(state: "StateBlock", first: int, end: int, silent: bool) -> bool:
     last = _last_line(state, line, first, end)
     if last is None and (admonition or _LINE.fullmatch(line.rstrip())):
         last = first
+        while line.startswith(":::") and last + 1 < end and _OPTION.match(_line(state, last + 1)):
+            last += 1
     if last is None:
         return False
     if not silent:

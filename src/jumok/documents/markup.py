@@ -3,7 +3,7 @@
 import html
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 _TOKEN = re.compile(
     r"(?P<comment><!--.*?(?:-->|\Z))"
@@ -11,7 +11,7 @@ _TOKEN = re.compile(
     r"|(?P<template><%(?:(?!%>|<%).)*+%>)"  # without another inside: linear
     r"|(?P<program><\?(?:(?!\?>|<\?).)*+\?>)"
     r"|(?P<declaration><[!?][^>]*(?:>|\Z))"
-    r"|(?P<tag></?[A-Za-z_](?:[^<>\"']++|\"[^\"]*+\"|'[^']*+')*+>)"
+    r"|(?P<tag></?(?:[A-Za-z_](?:[^<>\"']++|\"[^\"]*+\"|'[^']*+')*+|\d{1,4}\s?/?)>)"  # <0>: React
     r"|(?P<broken></?[A-Za-z][^<>]*+>)",
     re.DOTALL,
 )
@@ -71,7 +71,15 @@ def tokens(text: str, raw_elements: frozenset[str] = frozenset()) -> Iterator[To
         yield Token("text", at, len(text))
 
 
-def end_of(tokens: Sequence[Token], index: int, name: str) -> int:
+class _Part(Protocol):
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def name(self) -> str: ...
+
+
+def end_of(tokens: Sequence[_Part], index: int, name: str) -> int:
     """The index after the tag that closes the element of this name, open before `index`."""
     depth = 1
     for number in range(index, len(tokens)):

@@ -93,7 +93,7 @@ def read_properties(content: bytes) -> MessagesDocument:
     at = 0
     while at < len(text) and (match := _PROPERTY.match(text, at)):
         at = match.end()
-        if match["value"]:
+        if match["value"] and match["value"].strip() not in ("true", "false", "null"):
             words = _PROPERTY_ESCAPE.sub(_property_character, match["value"])
             write = partial(_property, charset="ascii" if text.isascii() else charset)
             values.append(Value(*match.span("value"), _joined_surrogates(words), write))

@@ -20,15 +20,19 @@ from jumok.errors import DataError, Location, optional_import
 PLACEHOLDER = re.compile(
     r"%(?:\([\w.]+\))?+(?:\d+\$)?+[-+#0']*+(?:\d+|\*)?+(?:\.\d+)?+(?:hh|h|ll|l|q|z|j|t|L)?"
     r"[diouxXeEfgGcsra%@]"
-    r"|%\([\w.]+\)|%%|[$%]?\{[^{}\s]*\}|\{\{[^{}]*\}\}|%\d+"
+    r"|%\([\w.]+\)|%%|[$%#]?\{[^{}\s]*\}|\{\{[^{}]*\}\}|%\d+"
+    r"|\{\s*\w+\s*,\s*choice\s*,(?:[^{}]|\{[^{}]*\})*+\}"
+    r"|\$t\([^()]*\)|(?<!\w)@(?:\.\w+)?:(?:[\w.]*\w|\([\w.]+\)|\{[^{}]*\})"  # another message
     r"|(?<![\w-])(?:--[A-Za-z][\w-]*+|-[A-Za-z](?=[,\s]|\Z))"
 )
 """Placeholders that a program fills in: %s, %(name)d, %1$s, {name}, ${name}, {{ name }}; and the
 options of a command: -v, --verbose.
 """
 
-COLUMNS = re.compile(r"(\n|\t+ *| {2,})")
-"""What separates the lines and columns of a message, each of which is translated by itself."""
+COLUMNS = re.compile(r"(\n|\t+ *| {2,}| \|+ )")
+"""What separates the lines, columns and plural forms of a message, each of which is translated by
+itself.
+"""
 
 ACCELERATOR = re.compile(
     r"(?<![\w&~])(?:&(?!\w{1,31};)[A-Za-z0-9]|[_~](?!id\b)[A-Za-z])(?!\w{0,31}_)"  # no ~5

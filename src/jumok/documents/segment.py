@@ -2,12 +2,14 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import NamedTuple
 
 BLANK = " \t\r\n\f"  # a no-break space is intentional and stays
 _WHITE = re.compile(f"[{BLANK}]+")
+_PLACEHOLDER = re.compile(r"\{\d+\}")
 
 WordLinks = Sequence[tuple[int, int]]
 """Pairs of a source and a target word, counted from 0; words are what plain spaces separate."""
@@ -58,6 +60,8 @@ class Chunk(NamedTuple):
     Attributes:
         kind: text, open, close, point (markup without text) or frozen (text that is kept).
         raw: as written in the document.
+        text: what of it is text; of frozen that is not written as its text, it is left out: a
+            translator gets a placeholder, `{1}`, and cannot translate it a second time.
         name: of an element, to match its two ends.
         write: written in a translation instead of `raw`.
     """
@@ -113,8 +117,8 @@ def has_word(text: str) -> bool:
 
 
 def has_long_word(text: str) -> bool:
-    """Whether there is more than one letter: no variable, exponent, or mark of a note."""
-    return sum(letter.isalpha() for letter in text) > 1
+    """Whether there is more than a variable, an exponent, an ordinal's ending, a mark of a note."""
+    return sum(letter.isalpha() for letter in text) > (3 if text.isascii() else 1)
 
 
 def _is_edge(chunk: Chunk) -> bool:
@@ -156,9 +160,12 @@ def _segment(chunks: Sequence[Chunk]) -> DocumentSegment:
     length, spaced = 0, True  # what is there already, and whether no space may follow it
     starts: list[int] = []
     apart: set[int] = set()  # points with a space on both sides, of which the text keeps one
+    stands_for = _placeholders(chunks)
     for index, chunk in enumerate(chunks):
         starts.append(length)
         words = _WHITE.sub(" ", chunk.text)
+        if chunk.kind == "frozen" and chunk.text != chunk.raw:
+            words = next(stands_for)
         if words.startswith(" ") and spaced:
             words = words[1:]
             if index and _ends_with_point(chunks, index):
@@ -187,6 +194,12 @@ def _segment(chunks: Sequence[Chunk]) -> DocumentSegment:
             raw = chunk.written + " " * (index in apart)
             inlines.append(Inline(start, start, raw, within=within))
     return DocumentSegment(text, tuple(inlines))
+
+
+def _placeholders(chunks: Sequence[Chunk]) -> Iterator[str]:
+    """Placeholders that are in none of these texts."""
+    there = {match for chunk in chunks for match in _PLACEHOLDER.findall(chunk.text)}
+    return (each for number in count(1) if (each := f"{{{number}}}") not in there)
 
 
 def _ends_with_point(chunks: Sequence[Chunk], index: int) -> bool:

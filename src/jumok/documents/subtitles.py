@@ -2,12 +2,13 @@
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import NamedTuple
 
 from jumok.documents.document import Slot, TextDocument
 from jumok.documents.html import tagged_chunks
+from jumok.documents.markup import escape, unescape
 from jumok.documents.placing import rendered
 from jumok.documents.segment import Chunk, DocumentSegment, Translated, paragraph, with_frozen
 from jumok.errors import DataError, Location
@@ -16,15 +17,17 @@ _TIME = r"(?:\d+:)?\d+:\d\d[,.]\d{1,3}"
 # The line with the times, then the lines up to a blank one.
 CUE = re.compile(rf"^{_TIME}[ \t]*-->[ \t]*{_TIME}[^\n]*\n((?:[^\S\n]*\S[^\n]*(?:\n|\Z))+)", re.M)
 SPEAKER = re.compile(r"[ \t]*[-–—][ \t]?")  # two speakers in one cue, a line each
-NAMED_SPEAKER = re.compile(r"[ \t]*(?:>>|<v[ .]|[A-Z][A-Z0-9 .'-]{0,30}:(?=\s|\Z))")
+LABEL = re.compile(r"[ \t]*(?:>>+[ \t]*)?[A-Z][A-Z0-9 .'-]{0,30}:(?=\s|\Z)")  # is kept
+NAMED_SPEAKER = re.compile(rf"[ \t]*(?:>>|<v[ .])|{LABEL.pattern}")
 """A line of another speaker, who is named."""
 
 SOUND = re.compile(r"[ \t]*(?:\[[^\[\]]*\]|\([^()]*\)|♪[^♪]*♪)[ \t]*")
-"""A line that says what is heard, and is no part of what is spoken."""
+"""What is heard, and is no part of what is spoken: a line, or the beginning of one."""
 
-WORD_TIME = re.compile(r"<\d[\d:.,]*>")  # of the word that follows
+WORD_TIME = re.compile(r"<\d+:[\d:.,]*>")  # of the word that follows
 SPACE = re.compile(r"<[^<>]*>|\{[^{}]*\}| ")
-_DRAWING = re.compile(r"\{[^{}]*\\p[1-9]")
+_STYLE = r"\{[^{}]*\}"
+_DRAWING = rf"\{{(?=[^{{}}]*\\p[1-9])[^{{}}]*+\}}(?:[^{{]|\{{(?![^{{}}]*\\p0)[^{{}}]*+\}})*+"
 
 
 NO_BREAK = "\xa0"
@@ -37,11 +40,14 @@ class _Syntax(NamedTuple):
         style: of the words that follow; its matches are kept, and stay beside their words.
         line_end: between the lines of a cue.
         blank: a space that does not break; "" if it is written as such.
+        escape, unescape: write and read its signs.
     """
 
     style: re.Pattern[str]
     line_end: re.Pattern[str]
     blank: str = ""
+    escape: Callable[[str], str] = str
+    unescape: Callable[[str], str] = str
 
     def chunks(self, text: str) -> Iterable[Chunk]:
         """The parts of a cue's text, in which a line's end is a space."""
@@ -51,16 +57,20 @@ class _Syntax(NamedTuple):
             elif chunk.kind == "text":
                 for part in with_frozen([chunk], self.line_end):
                     words = part.raw.replace(self.blank, NO_BREAK) if self.blank else part.raw
-                    yield Chunk("text", part.raw, " " if part.kind == "frozen" else words)
+                    words = " " if part.kind == "frozen" else self.unescape(words)
+                    yield Chunk("text", part.raw, words)
             else:
                 yield chunk
 
 
-CUES = _Syntax(re.compile(rf"\{{\\[^{{}}]*\}}|{WORD_TIME.pattern}"), re.compile(r"\r?\n"))
-EVENTS = _Syntax(re.compile(r"\{[^{}]*\}"), re.compile(r"\\[Nn]"), r"\h")
+SRT = _Syntax(
+    re.compile(rf"\{{(?:\\|[A-Za-z]:)[^{{}}]*\}}|{WORD_TIME.pattern}"), re.compile(r"\r?\n")
+)
+VTT = _Syntax(WORD_TIME, SRT.line_end, "&nbsp;", escape, unescape)
+ASS = _Syntax(re.compile(f"{_DRAWING}|{_STYLE}"), re.compile(r"\\[Nn]"), r"\h")
 
 
-def read_subtitles(content: bytes) -> TextDocument:
+def read_subtitles(content: bytes, syntax: _Syntax) -> TextDocument:
     """The cues. A speaker's lines in a cue are one segment, written on as many lines again.
 
     Raises:
@@ -75,7 +85,7 @@ def read_subtitles(content: bytes) -> TextDocument:
             do="end the lines as on Unix or Windows, and write the times as above",
             place=Location("subtitles"),
         )
-    slots = [slot for cue in cues for slot in _slots(text, *cue.span(1), CUES)]
+    slots = [slot for cue in cues for slot in _slots(text, *cue.span(1), syntax)]
     return TextDocument(text, slots)
 
 
@@ -106,9 +116,9 @@ def read_ass(content: bytes) -> TextDocument:
                     place=Location("subtitles", number),
                 )
             values = rest.split(",", len(fields) - 1)
-            if len(values) == len(fields) and not _DRAWING.search(values[-1]):
+            if len(values) == len(fields):
                 end = start + len(line.rstrip("\r\n"))
-                slots += _slots(text, at - len(values[-1]), end, EVENTS)
+                slots += _slots(text, at - len(values[-1]), end, ASS)
     return TextDocument(text, slots)
 
 
@@ -123,8 +133,14 @@ def _slots(text: str, first: int, last: int, syntax: _Syntax) -> Iterator[Slot]:
             yield from _slot(text, lines, syntax)
             lines = []
         apart = sound is not None
+        if speaker or (speaker := LABEL.match(text, first, end)):
+            first = speaker.end()
+        begins = None if lines or sound else SOUND.match(text, first, end)
+        if begins:
+            yield from _slot(text, [(first, begins.end())], syntax)
+            first = begins.end()
         if end > first:
-            lines.append((speaker.end() if speaker else first, end))
+            lines.append((first, end))
         first = after
     if lines:
         yield from _slot(text, lines, syntax)
@@ -141,18 +157,18 @@ def _slot(text: str, lines: list[tuple[int, int]], syntax: _Syntax) -> Iterator[
             segment=segment,
             lines=len(lines),
             newline=line_end[0] if line_end else "",
-            blank=syntax.blank,
+            syntax=syntax,
         )
         yield Slot(start + len(before), end - len(after), segment, write)
 
 
 def _broken(
-    translated: Translated, segment: DocumentSegment, lines: int, newline: str, blank: str
+    translated: Translated, segment: DocumentSegment, lines: int, newline: str, syntax: _Syntax
 ) -> str:
     """The translation with its markup, on the number of lines of the source, of similar lengths."""
-    written = rendered(segment, translated)
-    if blank:
-        written = written.replace(NO_BREAK, blank)
+    written = rendered(segment, translated, syntax.escape)
+    if syntax.blank:
+        written = written.replace(NO_BREAK, syntax.blank)
     times = iter(sorted(WORD_TIME.findall(written)))  # they rise, in whatever order words are
     written = WORD_TIME.sub(lambda _: next(times), written)
     letters = list(written)

@@ -161,7 +161,7 @@ def _yaml_values(text: str, tree: Any) -> Iterator[Value]:
         if not isinstance(node.value, str):
             pairs = node.value if _is_mapping(node) else ((None, one) for one in node.value)
             waiting += [(str(key.value) if key else name, one) for key, one in pairs]
-        elif node.tag == TEXT:
+        elif node.tag == TEXT and not (node.style is None and node.value.lower() in _NO_TEXT):
             begin = _PROPERTIES.match(text, node.start_mark.index, node.end_mark.index)
             start = begin.end() if begin else node.start_mark.index
             raw = text[start : node.end_mark.index]
@@ -169,7 +169,7 @@ def _yaml_values(text: str, tree: Any) -> Iterator[Value]:
                 raw = raw[: len(raw) - len(raw.lstrip())] + raw.strip(" \t")
             write = partial(_yaml, raw=raw, old=node.value)
             yield Value(start, start + len(raw), node.value, write)
-        elif not of_language:
+        elif not of_language and node.tag != TEXT:
             raise _no_catalog("yaml", f"{name}: {node.value}")
 
 

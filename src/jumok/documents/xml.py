@@ -12,6 +12,7 @@ from jumok.documents.placing import rendered
 from jumok.documents.segment import Chunk, DocumentSegment, Paragraph, Translated, paragraph
 from jumok.errors import DataError, Location, optional_import
 
+CDATA = "<![CDATA["
 OPENS, CLOSES = {"bpt", "bx", "sc"}, {"ept", "ex", "ec"}  # two elements that enclose text
 
 
@@ -79,9 +80,17 @@ def xml_chunks(text: str, inside: Sequence[Token]) -> list[Chunk]:
         token = inside[index]
         raw, name = text[token.start : token.end], local(token)
         known = attributes(raw) if token.kind in ("open", "empty") else {}
-        first, index = index, index + 1
+        index += 1
         if token.kind == "text":
             chunks.append(Chunk("text", raw, unescape(raw)))
+            continue
+        if raw.startswith(CDATA):
+            chunks.append(Chunk("text", raw, raw[len(CDATA) : -3]))
+            continue
+        if name == "sm" and "translate" in known and known["translate"].value == "no":
+            index = _end_of_marked(text, inside, index, known["id"].value if "id" in known else "")
+            raw = text[token.start : inside[index - 1].end]
+            chunks.append(Chunk("frozen", raw))
             continue
         protected = "translate" in known or (
             "mtype" in known and known["mtype"].value == "protected"
@@ -96,11 +105,19 @@ def xml_chunks(text: str, inside: Sequence[Token]) -> list[Chunk]:
             (known[key].value for key in ("i", "rid", "startref", "id") if key in known), ""
         )
         kind = "open" if name in OPENS else "close" if name in CLOSES else "point"
-        frozen = name == "mrk"
-        texts = [part for part in inside[first:index] if frozen and part.kind == "text"]
-        words = unescape("".join(text[part.start : part.end] for part in texts))
-        chunks.append(Chunk("frozen" if frozen else kind, raw, words, f"code {number}"))
+        chunks.append(Chunk("frozen" if name == "mrk" else kind, raw, name=f"code {number}"))
     return chunks
+
+
+def _end_of_marked(text: str, inside: Sequence[Token], index: int, number: str) -> int:
+    """The index after the end of a mark without content, `sm`, that begins before `index`."""
+    for place in range(index, len(inside)):
+        token = inside[place]
+        if local(token) == "em":
+            known = attributes(text[token.start : token.end])
+            if "startref" in known and known["startref"].value == number:
+                return place + 1
+    return index
 
 
 @dataclass
@@ -191,10 +208,6 @@ def _unit(text: str, unit: Token, sides: dict[str, _Side]) -> Iterator[Slot]:
         state = attributes(text[target.begin.start : target.begin.end]).get("state")
         state = state or known.get("state")
         unfinished = bool(state and state.value in UNFINISHED)
-        if unfinished and (drafted := known.get("state")):
-            span = unit.start + drafted.start, unit.start + drafted.end
-            done = partial(_constant, "translated")
-            yield Slot(*span, DocumentSegment(""), done, keep=False)
     segmented = sides.get("seg-source", source)
     parts = _segments(segmented.inside, text) or [_Part(segmented.inside)]
     draft = known.get("state") if target is not None and unfinished else None
