@@ -7,6 +7,8 @@ import io
 import zipfile
 from dataclasses import dataclass
 
+from benchmarks.shapes_of_text import HTML, LINES, MARKDOWN
+
 W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 
 
@@ -49,137 +51,26 @@ def packed(text: str) -> bytes:
     return file.getvalue()
 
 
-def _shapes(format: str, begin: str, end: str, shapes: dict[str, tuple[str, ...]]) -> list[Shape]:
+SIGNS = "*[<&{\"\\ _`(:|$%#!'=-~^@./,"
+
+
+def _shapes(
+    format: str, begin: str, end: str, shapes: dict[str, tuple[str, ...]], text: str, after: str
+) -> list[Shape]:
+    """
+    Args:
+        text: the name of a shape in which texts stand; there each of SIGNS is repeated as well.
+        after: what ends such a text.
+    """
+    signs = {f"signs {sign}": (shapes[text][0] + "cat ", sign, after) for sign in SIGNS}
+    signs |= {f"words with {sign}": (shapes[text][0], f"{sign}cat ", after) for sign in SIGNS}
     made = []
-    for name, parts in shapes.items():
+    for name, parts in (shapes | signs).items():
         head, pump, middle, back, tail = (*parts, "", "", "", "")[:5]
         made.append(Shape(format, name, begin + head, pump, middle, back, tail + end))
     return made
 
 
-HTML = {
-    "words": ("<p>", "cat "),
-    "a word": ("<p>", "cat"),
-    "blocks": ("", "<p>cat</p>"),
-    "inlines": ("<p>", "<b>cat</b> dog "),
-    "inlines of a word": ("<p>", "<b>cat</b>dog"),
-    "images in a word": ("<p>cat", "<img src=a>cat"),
-    "unclosed inlines": ("<p>cat ", "<b>cat "),
-    "unopened inlines": ("<p>cat ", "cat</b> "),
-    "crossed inlines": ("<p>cat ", "<b>cat <i>dog</b> ox</i> "),
-    "nested inlines": ("<p>cat ", "<b>a ", "cat", " dog</b>"),
-    "nested blocks": ("", "<div>", "cat", "</div>"),
-    "unclosed blocks": ("", "<div>cat"),
-    "images": ("<p>cat ", "<img src=a>"),
-    "spoken": ("<p>cat ", "<img alt='cat'>"),
-    "code": ("<p>cat ", "<code>a</code> "),
-    "nested code": ("<p>cat ", "<code>", "a", "</code>"),
-    "unclosed code": ("<p>cat ", "<code>cat "),
-    "superscripts": ("<p>cat ", "<sup>1</sup> "),
-    "unclosed superscripts": ("<p>cat ", "<sup>1 "),
-    "unread": ("<p>cat ", "<pre>"),
-    "scripts": ("<p>cat ", "<script>a</script>"),
-    "unclosed scripts": ("<p>cat ", "<script>a"),
-    "attributes": ("<p ", "a=b ", ">cat</p>"),
-    "attributes of an inline": ("<p>cat <i ", "a='b' ", ">cat</i> dog"),
-    "a name of an attribute": ("<p>cat <i ", "a", ">cat</i> dog"),
-    "quotes": ("<p>", '<a"'),
-    "both quotes": ("<p>", "<a\"'"),
-    "angles": ("<p>cat ", "<"),
-    "tags without end": ("<p>cat ", "<a "),
-    "ends without name": ("<p>cat ", "</"),
-    "comments": ("<p>cat ", "<!--a-->"),
-    "unclosed comments": ("<p>cat ", "<!--"),
-    "declarations": ("<p>cat ", "<!a>"),
-    "cdata": ("<p>cat ", "<![CDATA[a]]>"),
-    "unclosed cdata": ("<p>cat ", "<![CDATA["),
-    "references": ("<p>cat ", "&amp;"),
-    "broken references": ("<p>cat ", "&a"),
-    "numbers of characters": ("<p>cat ", "&#65"),
-    "a number of a character": ("<p>cat &#", "1", ";"),
-    "spaces": ("<p>cat", " ", "cat"),
-    "languages": ("<html lang=en>", "<html lang=en>", "cat"),
-    "untranslated": ("<p>cat ", "<b translate=no>cat</b> "),
-    "drawn": ("<p>cat ", "<svg><a>b</a></svg> "),
-    "unclosed drawn": ("<p>cat ", "<svg>"),
-}
-MARKDOWN = {
-    "words": ("", "cat "),
-    "a word": ("", "cat"),
-    "paragraphs": ("", "cat\n\n"),
-    "lines": ("", "cat\n"),
-    "breaks": ("", "cat  \n"),
-    "quotations": ("", ">", " cat\n"),
-    "quoted lines": ("", "> cat\n"),
-    "lazy quotations": ("> cat\n", "cat\n"),
-    "items": ("", "- cat\n"),
-    "numbers": ("", "1. cat\n"),
-    "items in a line": ("", "- ", "cat\n"),
-    "brackets": ("", "[", "cat"),
-    "closing brackets": ("cat", "]"),
-    "half links": ("", "[cat]("),
-    "links": ("", "[a](b) "),
-    "links with titles": ("", '[a](b "c") '),
-    "half titles": ("", '[a](b "'),
-    "references": ("[a]: b\n\n", "[a] "),
-    "full references": ("[a]: b\n\n", "[a][a] "),
-    "half references": ("[a]: b\n\n", "[a]("),
-    "definitions": ("cat\n\n", "[a]: b\n"),
-    "nested links": ("", "[", "a", "](b)"),
-    "nested images": ("", "![", "a", "](b)"),
-    "emphasis": ("", "*a* "),
-    "emphasis in a word": ("", "**a**b"),
-    "open emphasis": ("", "*a **a "),
-    "close emphasis": ("a", "a* a** "),
-    "nested emphasis": ("a ", "*a **b ", "cat", " b** a*"),
-    "underlines": ("", "_a __a "),
-    "stars": ("a", "*", "a"),
-    "tildes": ("", "~~a "),
-    "code": ("", "`a` "),
-    "backticks": ("cat ", "` `` "),
-    "one backtick": ("cat `", "`a`` "),
-    "autolinks": ("", "<http://a.b> "),
-    "half autolinks": ("", "<http://a "),
-    "tags": ("cat ", "<a "),
-    "whole tags": ("cat ", "<b>cat</b> "),
-    "declarations": ("cat ", "<!a"),
-    "instructions": ("cat ", "<?"),
-    "comments": ("cat ", "<!--"),
-    "cdata": ("cat ", "<![CDATA["),
-    "tables": ("|a|b|\n|-|-|\n", "|a|\n"),
-    "cells": ("|a|b|\n|-|-|\n|", "a|", "\n"),
-    "columns": ("|", "a|", "\n|", "-|", "\n"),
-    "bars in cells": ("|a|b|\n|-|-|\n|", "a\\|", "|b|\n"),
-    "fences": ("cat\n", "```\na\n```\n"),
-    "open fences": ("cat\n", "```a\n~~~\n"),
-    "escapes": ("cat ", "\\*"),
-    "entities": ("cat ", "&amp;"),
-    "half entities": ("cat ", "&a"),
-    "math": ("cat ", "$a$ "),
-    "half math": ("cat ", "$a "),
-    "double dollars": ("cat ", "$$"),
-    "math blocks": ("cat\n\n", "$$\n"),
-    "footnotes": ("cat\n\n", "[^a]: b\n\n"),
-    "half footnotes": ("cat ", "[^"),
-    "definition lists": ("", "cat\n: dog\n\n"),
-    "directives": ("", ":::\n"),
-    "admonitions": ("", "!!! a\n"),
-    "shortcodes": ("cat ", "{{< a >}}"),
-    "half shortcodes": ("cat ", "{{"),
-    "template tags": ("cat ", "{%"),
-    "attributes": ("# cat ", "{#"),
-    "emoji": ("cat ", ":a"),
-    "highlights": ("cat ", "=="),
-    "front matter": ("---\n", "a: b\n", "cat"),
-    "tabs": ("- cat\n", "\t- cat\n"),
-    "spaces": ("cat", " ", "cat"),
-    "html": ("", "<div>cat</div>\n"),
-    "html blocks": ("", "<div>\ncat\n\n"),
-    "headings": ("", "# cat\n"),
-    "underlined headings": ("", "cat\n===\n"),
-    "hashes": ("", "#", " cat"),
-    "rules": ("cat\n", "- "),
-}
 RUN = "<w:r><w:t>cat </w:t></w:r>"
 BOLD = "<w:r><w:rPr><w:b/></w:rPr><w:t>cat </w:t></w:r>"
 DOCX = {
@@ -306,6 +197,19 @@ SRT = {
     "digits": (f"1\n{TIMES}cat\n", "1"),
     "arrows": (f"1\n{TIMES}cat\n\n", "1:11 --> "),
 }
+VTT = SRT | {
+    "notes": ("", "NOTE cat\n\n", f"{TIMES}cat\n"),
+    "styles": ("STYLE\n", "a {b: c}\n", f"\n{TIMES}cat\n"),
+    "classes": (f"{TIMES}cat ", "<c.a.b>cat</c> "),
+    "open classes": (f"{TIMES}cat ", "<c."),
+    "nested classes": (f"{TIMES}", "<c>", "cat", "</c>"),
+    "voices": (f"{TIMES}", "<v Bob>cat\n"),
+    "ruby": (f"{TIMES}cat ", "<ruby>a<rt>b</rt></ruby> "),
+    "references": (f"{TIMES}cat ", "&amp;"),
+    "broken references": (f"{TIMES}cat ", "&a"),
+    "settings": (TIMES.rstrip(), " a:b", "\ncat\n"),
+    "a time": ("", "1:", "00.000 --> 00:01.000\ncat\n"),
+}
 DIALOGUE = "Dialogue: 0,0:00:01.00,0:00:02.00,"
 EVENTS = "[Script Info]\n[Events]\nFormat: Layer, Start, End, Text\n"
 ASS = {
@@ -333,6 +237,9 @@ STRINGS = {
     "words": ('"a" = "', "cat ", '";\n'),
     "comments": ("", "/* cat */\n", '"a" = "cat";\n'),
     "open comments": ("", "/* ", '"a" = "cat";\n'),
+    "open messages": ("", '"a" = '),
+    "one message": ("", '"a"'),
+    "names": ("", "a = "),
     "escapes": ('"a" = "cat ', '\\"', '";\n'),
 }
 YAML = {
@@ -345,6 +252,16 @@ YAML = {
     "quoted": ('a: "', "cat\\n", '"\n'),
     "comments": ("", "# cat\n", "a: cat\n"),
     "items in a line": ("", "- ", "cat\n"),
+    "keys": ("", "a:\n ", "cat"),
+    "explicit keys": ("", "? ", "a"),
+    "open maps": ("", "{a: "),
+    "a key": ("", "a", ": cat\n"),
+    "tags": ("a: ", "!a ", "cat\n"),
+    "documents": ("a: cat\n", "---\na: cat\n"),
+    "directives": ("", "%YAML 1.1\n", "---\na: cat\n"),
+    "merged": ("a: &a {b: cat}\nc:\n", "  <<: *a\n"),
+    "blank lines": ("a: |\n  cat\n", "\n", "  cat\n"),
+    "folded": ("a: >\n", "  cat\n\n"),
 }
 JSON = {
     "messages": ('{"a": "cat"', ', "b": "cat"', "}"),
@@ -353,6 +270,14 @@ JSON = {
     "nested": ('{"a": ', "[", '"cat"', "]", "}"),
     "placeholders": ('{"a": "cat ', "{b} ", '"}'),
     "lines": ('{"a": "', "cat\\n", '"}'),
+    "objects": ('{"a": ', '{"b":', '"cat"', "}", "}"),
+    "open": ('{"a": ', '{"b":'),
+    "numbers": ('{"a": "cat", "b": [1', ", 1", "]}"),
+    "a number": ('{"a": "cat", "b": 1', "1", "}"),
+    "escapes": ('{"a": "', "\\u0041", '"}'),
+    "keys": ('{"a', "a", '": "cat"}'),
+    "plurals": ('{"a": "', "{n, plural, other {", "cat", "}}", '"}'),
+    "spaces": ('{"a":', " ", '"cat"}'),
 }
 PARAGRAPHS = {
     "words": ("", "cat "),
@@ -363,31 +288,50 @@ PARAGRAPHS = {
     "spaces": ("cat", " ", "cat"),
     "indented": ("", "   cat\n"),
     "numbers": ("1", "1", ". cat\n"),
+    "marks": ("", "> ", "cat\n"),
+    "rules": ("cat\n", "---\n"),
+    "hyphens": ("", "cat-\n"),
+    "sentences": ("", "The cat. "),
+    "returns": ("cat", "\r", "cat"),
 }
 NOTEBOOK = '{"cells": [', "]}"
 CELL = '{"cell_type": "markdown", "source": ["cat"]}'
 IPYNB = {
+    "words": ('{"cell_type": "markdown", "source": ["', "cat ", '"]}'),
+    "code": ('{"cell_type": "code", "outputs": [], "source": ["', "cat ", '"]}'),
+    "outputs": (
+        '{"cell_type": "code", "source": [], "outputs": [{}',
+        ', {"output_type": "stream", "text": ["cat"]}',
+        "]}",
+    ),
+    "nested": ('{"cell_type": "raw", "metadata": ', '{"a":', "1", "}", "}"),
+    "images": (f'{CELL}, {{"cell_type": "markdown", "source": ["', "![a](data:b)", '"]}'),
     "cells": (CELL, f", {CELL}"),
     "lines": ('{"cell_type": "markdown", "source": ["cat"', ', "cat\\n"', "]}"),
 }
 XLIFF_ENDS = '<xliff version="1.2"><file source-language="en"><body>', "</body></file></xliff>"
+TMX_ENDS = '<tmx><header srclang="en"/><body>', "</body></tmx>"
 HEADER = 'msgid ""\nmsgstr "Language: \\n"\n\n'
 
 SHAPES = [
-    *_shapes("html", "<html><body>", "", HTML),
-    *_shapes("markdown", "", "", MARKDOWN),
-    *_shapes("docx", f"<w:document {W}><w:body>", "</w:body></w:document>", DOCX),
-    *_shapes("xliff", *XLIFF_ENDS, XLIFF),
-    *_shapes("tmx", '<tmx><header srclang="en"/><body>', "</body></tmx>", TMX),
-    *_shapes("po", HEADER, "", PO),
-    *_shapes("srt", "", "", SRT),
-    *_shapes("vtt", "WEBVTT\n\n", "", SRT),
-    *_shapes("ass", EVENTS, "", ASS),
-    *_shapes("properties", "", "", PROPERTIES),
-    *_shapes("strings", "", "", STRINGS),
-    *_shapes("yaml", "", "", YAML),
-    *_shapes("json", "", "", JSON),
-    *_shapes("ipynb", *NOTEBOOK, IPYNB),
-    *_shapes("paragraphs", "", "", PARAGRAPHS),
+    *_shapes("html", "<html><body>", "", HTML, "words", "</p>"),
+    *_shapes("markdown", "", "", MARKDOWN, "words", ""),
+    *_shapes(
+        *("docx", f"<w:document {W}><w:body>", "</w:body></w:document>"),
+        *(DOCX, "words", "</w:t></w:r></w:p>"),
+    ),
+    *_shapes("xliff", *XLIFF_ENDS, XLIFF, "words", "</source></trans-unit>"),
+    *_shapes("tmx", *TMX_ENDS, TMX, "words", "</seg></tuv></tu>"),
+    *_shapes("po", HEADER, "", PO, "words", '"\nmsgstr ""\n'),
+    *_shapes("srt", "", "", SRT, "words", "\n"),
+    *_shapes("vtt", "WEBVTT\n\n", "", VTT, "words", "\n"),
+    *_shapes("ass", EVENTS, "", ASS, "words", "\n"),
+    *_shapes("properties", "", "", PROPERTIES, "words", "\n"),
+    *_shapes("strings", "", "", STRINGS, "words", '";\n'),
+    *_shapes("yaml", "", "", YAML, "quoted", '"\n'),
+    *_shapes("json", "", "", JSON, "words", '"}'),
+    *_shapes("ipynb", *NOTEBOOK, IPYNB, "words", '"]}'),
+    *_shapes("paragraphs", "", "", PARAGRAPHS, "words", ""),
+    *_shapes("lines", "", "", LINES, "words", ""),
 ]
-"""All of them."""
+"""All of them; those of "lines" are no documents, but lines as `jumok translate` reads them."""

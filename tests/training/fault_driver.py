@@ -26,7 +26,7 @@ from jumok.training import checkpoint
 from jumok.training.log import Silent
 from jumok.training.run import train
 
-WAYS = {"kill": 1, "torn": 2, "full": 3, "broken": 4}
+WAYS = {"kill": 1, "torn": 2, "full": 3, "broken": 4, "quota": 5}
 TIMES = {"seconds", "step_seconds", "cpu_seconds", "memory", "took"}
 CRASHED = 99
 RECIPE = {

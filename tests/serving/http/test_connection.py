@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 import httpx
 import pytest
 
+from jumok.serving.http.connections import HEAD_BYTES
 from tests.serving.http.hurried import LIMITS
 from tests.serving.http.process import SECONDS, ServedProcess, serving
 
@@ -218,20 +219,48 @@ def test_requests_over_the_number_are_refused_in_the_form_of_their_api(server):
     assert told[0][1]["retry-after"] == "1"
 
 
+FIELDS = [f"a{number}: {'b' * 9}" for number in range(9_000)]
+
+
 @pytest.mark.parametrize(
     "sent",
     [
         head("/health", f"X: {'x' * 1_000_000}"),
-        head("/health", *(f"a{number}: {'b' * 90}" for number in range(9_000))),
+        head("/health", "X: " + "x" * (HEAD_BYTES + 1 - len(head("/health", "X: ")))),
+        head("/health", *FIELDS),
+        head("/health/" + "a" * 70_000),
         b"GET /" + b"a" * 1_000_000,
-        head("/health", f"X: {'x' * 1_000_000}")[:-4],
-        head("/detect", "Transfer-Encoding: chunked") + b"0\r\n" + b"A: b\r\n" * 30_000,
-        head("/detect", "Transfer-Encoding: chunked") + b"0\r\nA: " + b"b" * 900_000,
+        head("/health", *FIELDS)[:-4],
     ],
 )
-def test_a_head_or_a_trailer_without_end_is_refused(server, line, sent):
+def test_a_head_that_is_too_large_is_refused(line, sent):
+    line.send(sent)
+    status, headers, _ = line.answer()
+    assert (status, headers["connection"]) == (431, "close")
+    assert line.reader.read() == b"The head of a request has at most 65536 bytes."
+
+
+def test_the_largest_head_is_read_and_its_body_with_it(line):
+    for _ in range(2):
+        body = b'{"q": "a"}' + b" " * 900
+        fields = JSON, f"Content-Length: {len(body)}"
+        room = HEAD_BYTES - len(head("/detect", *fields, "X: "))
+        line.send(head("/detect", *fields, "X: " + "x" * room), body)
+        assert line.answer()[0] == 200
+
+
+def test_damage_behind_an_answer_closes_the_connection(server, line):
+    line.send(head("/nothing", "Transfer-Encoding: chunked"))
+    assert line.answer()[0] == 404
+    line.send(b"no size\r\n")
+    line.closed_after()
+    assert "Traceback" not in server.errors
+
+
+@pytest.mark.parametrize("trailer", [b"A: b\r\n" * 30_000, b"A: " + b"b" * 900_000])
+def test_a_trailer_without_end_is_refused(line, trailer):
     try:
-        line.send(sent)
+        line.send(head("/detect", "Transfer-Encoding: chunked"), b"0\r\n", trailer)
         status, headers, _ = line.answer()
     except (ConnectionResetError, BrokenPipeError, IndexError):
         return  # it was closed before all of it was sent

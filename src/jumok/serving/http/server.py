@@ -17,6 +17,7 @@ except ImportError:  # Windows has none
 
 from jumok.errors import ConfigError
 from jumok.serving.http.app import application
+from jumok.serving.http.connections import HEAD_BYTES, Connection
 from jumok.serving.http.engine import EngineBroken
 from jumok.serving.http.models import Service, Serving
 from jumok.serving.http.monitoring import log
@@ -29,9 +30,6 @@ RELOAD: signal.Signals | None = getattr(signal, "SIGHUP", None)
 """The signal at which changed models are loaded again; Windows has none."""
 
 BACKLOG = 1024
-
-HEAD_BYTES = 64 * 1024
-"""The most bytes of a head."""
 
 SWITCH_SECONDS = 0.0005
 """After which a thread that computes lets the one that answers go on. Python's own 5 ms would be
@@ -156,8 +154,8 @@ def serve_forever(serving: Serving, listener: socket.socket) -> int:
     limits = serving.settings.limits
     config = uvicorn.Config(
         application(service, lifespan),
-        http="h11",  # the parser with a limit on the size of a head
-        h11_max_incomplete_event_size=HEAD_BYTES,
+        http=Connection,
+        h11_max_incomplete_event_size=HEAD_BYTES - 1,
         log_config=None,
         log_level="critical",  # what uvicorn reports is in the log already
         access_log=False,

@@ -1,6 +1,8 @@
 /* LD_PRELOAD: the n-th system call that changes something under a folder fails, tears or kills.
  *
- * fault_arm(folder, n, mode) begins to count anew; fault_count() is how many calls there were.
+ * fault_arm(folder, n, mode) begins to count anew; fault_count() is how many calls there were. A
+ * program that does not call it is armed by FAULT=n,mode,folder; with n = 0 it writes how many calls
+ * there were to the file FAULT_COUNT. In mode QUOTA all writes from the n-th on fail.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -11,13 +13,15 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum { COUNT, KILL, TEAR, FULL, BROKEN }; /* nothing, before the call, in or after it, ENOSPC, EIO */
+/* nothing, before the call, in or after it, ENOSPC, EIO, EDQUOT */
+enum { COUNT, KILL, TEAR, FULL, BROKEN, QUOTA };
 
 static char watched[PATH_MAX];
 static atomic_long calls, chosen;
@@ -31,6 +35,19 @@ void fault_arm(const char *folder, long at, int how) {
 }
 
 long fault_count(void) { return calls; }
+
+__attribute__((constructor)) static void arm(void) {
+    const char *asked = getenv("FAULT");
+    long at = 0;
+    int how = 0, begin = 0;
+    if (asked && sscanf(asked, "%ld,%d,%n", &at, &how, &begin) == 2) fault_arm(asked + begin, at, how);
+}
+
+__attribute__((destructor)) static void tell(void) {
+    const char *file = getenv("FAULT_COUNT");
+    FILE *told = file ? fopen(file, "w") : NULL;
+    if (told) fprintf(told, "%ld", fault_count()), fclose(told);
+}
 
 static void die(void) {
     kill(getpid(), SIGKILL);
@@ -56,9 +73,11 @@ static int inside_fd(int fd) { return inside_at(fd, "."); }
 
 /* Whether this call is the chosen one; kills, or sets errno. */
 static int hit(int relevant) {
-    if (!relevant || atomic_fetch_add(&calls, 1) + 1 != chosen || mode == COUNT) return 0;
+    if (!relevant) return 0;
+    long call = atomic_fetch_add(&calls, 1) + 1;
+    if (mode == COUNT || (mode == QUOTA ? call < chosen : call != chosen)) return 0;
     if (mode == KILL) die();
-    errno = mode == FULL ? ENOSPC : EIO;
+    errno = mode == FULL ? ENOSPC : mode == QUOTA ? EDQUOT : EIO;
     return 1;
 }
 
@@ -66,7 +85,7 @@ static int hit(int relevant) {
 /* Fails, or makes the call and dies after it. */
 #define GUARD(relevant, call)                          \
     do {                                               \
-        if (!hit(relevant)) return call;               \
+        if (mode == QUOTA || !hit(relevant)) return call; \
         if (mode == TEAR) (void)!(call), die();        \
         return -1;                                     \
     } while (0)
