@@ -5,12 +5,17 @@
 
 const LETTER = /\p{L}/u;
 
+/** A translation before these signs: an ellipsis takes the place of a full stop. */
+export const betweenEdges = (text, after) => (/^(?:\.{3}|…)/u.test(after) ? text.replace(/[.。]+$/u, "") : text);
+
 /** The function from a normalised text to the span that is read, or null: nothing of it is. */
-export function edgesOf({ before, numberAlone, after, longestAfter, longWord, symbols, joiners, most, pairs, code }) {
+export function edgesOf(rule) {
+  const { before, numberAlone, after, longestAfter, longWord, marked, symbols, joiners, most, pairs, code } = rule;
   const opening = new RegExp(before, "uy");
   const alone = new RegExp(numberAlone, "u");
   const signs = new RegExp(`(?:[\\s${symbols}][${joiners}]*)*`, "uy");
-  const ending = new RegExp(`[${symbols}${joiners}]$`, "u");
+  const ending = new RegExp(`[\\s${symbols}${joiners}]$`, "u");
+  const between = new RegExp(marked, "u");
   const note = new RegExp(after, "gu");
   const long = new RegExp(longWord, "u");
   const patterns = code.map((pattern) => new RegExp(pattern, "gu"));
@@ -25,6 +30,8 @@ export function edgesOf({ before, numberAlone, after, longestAfter, longWord, sy
   }
 
   function within(text, start, end) {
+    const marks = between.exec(text.slice(start, end))?.[1].length;
+    if (marks) return [start + marks, end - marks];
     const head = text.slice(0, end);
     opening.lastIndex = start;
     const mark = opening.exec(head);

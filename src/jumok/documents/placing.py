@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from operator import itemgetter
 
-from jumok.documents.segment import DocumentSegment, Inline, Translated
+from jumok.documents.segment import DocumentSegment, Inline, Translated, with_spaces
 
 LONGEST_SHARED = 200
 """Characters of a part of a word that is looked for in the translation."""
@@ -66,9 +66,10 @@ class _Aligned:
 
     def __init__(self, source: str, translated: Translated) -> None:
         self.source, self.target = source, translated.text
-        self.source_words, self.target_words = _words(source), _words(self.target)
-        many, most = len(self.source_words), len(self.target_words)
         links = translated.links
+        self.source_words = _words(with_spaces(source) if links else source)
+        self.target_words = _words(self.target)
+        many, most = len(self.source_words), len(self.target_words)
         if not links:  # not known: at the same fraction of both
             links = [(word, word * most // many) for word in range(many)] if most else []
         self.linked: dict[int, list[int]] = {}
@@ -85,7 +86,7 @@ class _Aligned:
         if inline.start == inline.end:
             point = self._point(inline.start)
             return point, point
-        if inline.frozen:
+        if inline.frozen or not _WORDS.fullmatch(self.source, inline.start, inline.end):
             verbatim = self._verbatim(inline)
             if verbatim is not None:
                 return verbatim
@@ -182,6 +183,7 @@ def _whole(kept: str, before: str, after: str) -> str:
 
 
 _LETTER = "[A-Za-z0-9_]"
+_WORDS = re.compile(r"(?:[^\W\d_]|[\s.,;:!?'’-])+")  # no amount, address, placeholder
 
 
 def _shared(target: str, source: str) -> int:

@@ -65,7 +65,9 @@ class Segment:
         return Translation(self.text, alignment=same)
 
     def between(self, text: str) -> str:
-        """A text between its signs."""
+        """A text between its signs; an ellipsis takes the place of a full stop."""
+        if self.after.startswith(("...", "…")):
+            text = text.rstrip(".。")
         return f"{self.before}{text}{self.after}"
 
     def with_edges(self, translation: Translation) -> Translation:
