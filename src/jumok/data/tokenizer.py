@@ -39,9 +39,8 @@ TokenizerKind = Literal["unigram", "bpe", "char"]
 BLANKS = dict.fromkeys([*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029, ord(SPACE)], " ")
 # Soft hyphens, byte order marks, joiners, and marks of the direction are no part of a word.
 INVISIBLE: dict[int, None] = dict.fromkeys(
-    [0xAD, 0x34F, 0x61C, 0x180E, 0x200E, 0x200F, *range(0x202A, 0x202F), 0x2060]
-    + [*range(0x2066, 0x206A), 0xFEFF]
-)
+    [0xAD, 0x34F, 0x61C, 0x180E, 0x200E, 0x200F, *range(0x202A, 0x202F), 0x2060, 0xFEFF]
+) | dict.fromkeys(range(0x2066, 0x206A))
 REPLACED = BLANKS | INVISIBLE
 # Scripts whose letters are not joined.
 _UNJOINED = r"[A-Za-z\u00c0-\u024f\u0370-\u052f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]"

@@ -12,7 +12,8 @@ USUAL = (
     r"www\.[^\s<>\"'“”]*[^\s<>\"'“”.,;:!?)\]}、。，」』]",
     r"(?<![\w.+-])(?:mailto:)?[\w.+-]++@[\w-]++(?:\.[\w-]++)+",
     r"(?<![\w@.-])(?:[A-Za-z\d][A-Za-z\d-]{0,62}\.){1,4}"
-    r"(?:com|org|net|edu|gov|io|dev|app|info|eu|kr|jp|cn|de|fr|uk)(?![\w-])(?:/[\w./?&=#%+-]*[\w/])?",
+    r"(?:com|org|net|edu|gov|io|dev|app|info|eu|kr|jp|cn|de|fr|uk)(?![\w-])"
+    r"(?:/[\w./?&=#%+-]*[\w/])?",
     r"\{\{[^{}]*\}\}",
     r"\{\s?\w+\s?,\s?choice\s?,(?:[^{}]|\{[^{}]*\})*+\}",
     r"\$t\([^()]*\)|(?<![\w@.])@(?:\.\w+)?:(?:[\w.]*\w|\{[^{}]*\})",  # other messages
@@ -46,7 +47,8 @@ USUAL = (
     r"(?<![\w.])[A-Za-z_][\w.]*+\(\)",
     r"(?<![\w-])--[A-Za-z][\w-]++(?:=[^\s,;]+)?",
     r"(?<!\w)(?:Ctrl|Control|Cmd|Command|Alt|Option|Shift|Meta|Win)(?:[+-]\w++)++",  # keys
-    r"(?<![\w.])v\d++(?:\.\d++)++(?:-[\w.]*\w)?+|(?<![\w.])\d++(?:\.\d++){2}-[A-Za-z][\w.]*\w",  # versions
+    r"(?<![\w.])v\d++(?:\.\d++)++(?:-[\w.]*\w)?+",  # versions
+    r"(?<![\w.])\d++(?:\.\d++){2}-[A-Za-z][\w.]*\w",
     r"(?<![\w-])\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?(?!\w)",
     r"(?<![\w:])(?=[\d:]*(?:[a-f]|::))(?:[\da-f]{0,4}:){2,7}[\da-f]{0,4}(?![\w:])",  # of a network
     r"(?<!\w)0x[\da-fA-F]+(?!\w)|(?<![\w.])\d++(?:\.\d++)?[eE][-+]?\d+(?![\w-])",
@@ -60,11 +62,13 @@ USUAL = (
     r"\s?\d++(?:[.,]\d++)*+(?:(?:[KMB]|bn)(?!\w))?",  # amounts, shares, degrees
     r"(?<![\w.,:/])[-−]?(?:\d{1,3}(?:[ \u00a0\u202f]\d{3})++|\d++)(?:[.,]\d++)*+[ \u00a0\u202f]?"
     r"(?:%%|%(?![A-Za-z])|[$€£¥₩₹₽₺₫฿₴‰℃]|°[CF]?|(?:USD|EUR|GBP|JPY|KRW|CNY|CHF)(?!\w))",
-    _NUMBER + r"[ \u00a0\u202f]?(?:km|cm|mm|nm|kg|mg|ml|[kKMGT]B|[kMG]?Hz|kWh?|km/h|mph|kcal|dB|px|dpi)"
+    _NUMBER
+    + r"[ \u00a0\u202f]?(?:km|cm|mm|nm|kg|mg|ml|[kKMGT]B|[kMG]?Hz|kWh?|km/h|mph|kcal|dB|px|dpi)"
     r"(?![\w/])",
-    _NUMBER + r"(?!s|st|nd|rd|th|er|re|am|pm)[A-Za-zµΩ]{1,3}(?:/[A-Za-z]{1,3})?(?![\w'’-])",  # 5km/h, 3D
+    _NUMBER
+    + r"(?!s|st|nd|rd|th|er|re|am|pm)[A-Za-zµΩ]{1,3}(?:/[A-Za-z]{1,3})?(?![\w'’-])",  # 5km/h, 3D
     r"(?<!\w)\d{1,2}\s?[hH]\s?\d\d(?!\w)",  # a time
-    r"(?<![\w-])[A-Z]{1,6}-?\d{1,4}[A-Za-z]?(?![\w-])|(?<![\w-])[A-Z][a-z]?\d[A-Z]\w{0,2}(?![\w-])",  # A4
+    r"(?<![\w-])(?:[A-Z]{1,6}-?\d{1,4}[A-Za-z]?|[A-Z][a-z]?\d[A-Z]\w{0,2})(?![\w-])",  # A4
     _NUMBER + r"(?:[–—~〜～×]\d++(?:[.,]\d++)*+)+(?!\w)|" + _NUMBER + r"\s?[x×]\s?\d+(?!\w)",
     r"(?<![\w.,])\d*+[½¼¾⅐-⅞]|(?<!\w)\d++(?:\^[-−]?\d+|⁻?[⁰¹²³⁴-⁹]+)",
     r"(?:[#№§¶]|§§)\s?\d++(?:[.,-]\d++)*+[a-z]?(?!\w)",
