@@ -30,9 +30,12 @@ export function edgesOf(rule) {
   }
 
   function within(text, start, end) {
-    const marks = between.exec(text.slice(start, end))?.[1].length;
-    if (marks) return [start + marks, end - marks];
     const head = text.slice(0, end);
+    if (between.test(head.slice(start))) {
+      let marks = 0;
+      while (text[start + marks] === text[start]) marks += 1;
+      return [start + marks, end - marks];
+    }
     opening.lastIndex = start;
     const mark = opening.exec(head);
     let first = mark && !alone.test(mark[0]) ? start + mark[0].length : start;

@@ -17,8 +17,9 @@ _TIME = r"(?:\d+:)?\d+:\d\d[,.]\d{1,3}"
 # The line with the times, then the lines up to a blank one.
 CUE = re.compile(rf"^{_TIME}[ \t]*-->[ \t]*{_TIME}[^\n]*\n((?:[^\S\n]*\S[^\n]*(?:\n|\Z))+)", re.M)
 SPEAKER = re.compile(r"[ \t]*[-–—][ \t]?")  # two speakers in one cue, a line each
-LABEL = re.compile(r"[ \t]*(?:>>+[ \t]*)?[A-Z][A-Z0-9 .'-]{0,30}:(?=\s|\Z)")  # is kept
-NAMED_SPEAKER = re.compile(rf"[ \t]*(?:>>|<v[ .])|{LABEL.pattern}")
+_LABEL = r"[ \t]*+(?:>>++[ \t]*+)?[A-Z][A-Z0-9 .'-]{0,30}:(?=\s|\Z)"
+LABEL = re.compile(_LABEL)  # is kept
+NAMED_SPEAKER = re.compile(rf"[ \t]*+(?:>>|<v[ .])|{_LABEL}")
 """A line of another speaker, who is named."""
 
 SOUND = re.compile(r"[ \t]*(?:\[[^\[\]]*\]|\([^()]*\)|♪[^♪]*♪)[ \t]*")

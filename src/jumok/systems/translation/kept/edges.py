@@ -38,7 +38,7 @@ BEFORE = (
 NUMBER_ALONE = r"\s*\d{1,3}(?:\.\d{1,3}){0,3}\s+\Z"
 AFTER = (
     r"(?<!\s)\s*(?:(?:\[\d{1,3}\]|[¹²³⁰⁴-⁹]{1,3}|[*†‡]"
-    r"|(?<=\s)(?:[→←⇒|=]+|[-–—]+|\*/|[:;]-?[()DP]))\s*|\.{3,}|…)\Z"
+    r"|(?<=\s)(?:[→←⇒|=]{1,6}|[-–—]{1,3}|\*/|[:;]-?[()DP]))\s*|\.{3,6}|…)\Z"
 )
 _BEFORE, _NUMBER_ALONE, _AFTER = re.compile(BEFORE), re.compile(NUMBER_ALONE), re.compile(AFTER)
 _LONGEST_AFTER = 12
@@ -66,7 +66,11 @@ _PAIRS = {
     "♪": "♪",
     "♫": "♫",
 }
-MARKED = r"(\*{1,3}|_{1,3}|~~|=+|#+|'{2,3})(?=[^\s*_~=#'])[^*_~=#]*[^\s*_~=#']\1\Z"
+_MARKS = ("***", "**", "*", "___", "__", "_", "~~", "==", "#", "'''", "''")
+MARKED = "|".join(
+    f"{re.escape(mark)}(?![{mark[0]}\\s])[^{mark[0]}]*+(?<!\\s){re.escape(mark)}\\Z"
+    for mark in _MARKS
+)
 _MARKED = re.compile(MARKED)
 """Words between equal marks, as in Markdown and wikis."""
 
@@ -151,8 +155,9 @@ def _has_own_word(text: str) -> bool:
 
 
 def _without_edges(text: str, start: int, end: int) -> Span:
-    if marked := _MARKED.match(text, start, end):
-        return marked.end(1), end - len(marked[1])
+    if _MARKED.match(text, start, end):
+        marks = end - start - len(text[start:end].lstrip(text[start]))
+        return start + marks, end - marks
     mark = _BEFORE.match(text, start, end)
     if mark and not _NUMBER_ALONE.fullmatch(mark[0]):
         start = mark.end()

@@ -22,8 +22,8 @@ TAG = re.compile(
     r"<!--(?:[^<\n-]|-(?!->)|<(?!!--))*+-->"
     r"|</?(?P<name>[A-Za-z][\w:.-]*|\d{1,4}(?=\s?/?>))"
     r"(?:\s+[\w:@.-]+(?:\s*=\s*(?:\"[^\"]*\"|'[^']*'|[^\s\"'<>=]+))?)*\s*/?>"
-    r"|\{\{(?P<ends>/)(?P<ended>\w+)\s*\}\}|\{\{#(?P<section>\w+)[^{}]*\}\}"  # of a template
-    r"|\{%-?\s*(?P<end>end)?(?P<block>if|for|unless|with|block)\b[^{}%]*%\}"
+    r"|\{\{(?P<ends>/)(?P<ended>\w+)\s*\}\}|\{\{#(?P<section>\w++)[^{}]*+\}\}"  # of a template
+    r"|\{%-?\s*(?P<end>end)?(?P<block>if|for|unless|with|block)\b[^{}%]*+%\}"
 )
 
 _BEGINS = re.compile(r"<|\{[{%]")
