@@ -6,6 +6,7 @@ import pytest
 
 from jumok.data.tokenizer import normalize
 from jumok.systems.translation.kept.edges import core
+from jumok.systems.translation.kept.keeping import Keep
 from jumok.systems.translation.translator import Translator
 
 WORDS = "A cat saw it."
@@ -71,6 +72,43 @@ def test_signs_of_the_sentence_are_read(text: str) -> None:
     assert core(text) == (0, len(text))
 
 
+@pytest.mark.parametrize("space", ["\u00a0", "\u202f", "\u3000"])
+def test_other_spaces_between_words_are_spaces(translator: Translator, space: str) -> None:
+    plain, other = translator.translate([WORDS, WORDS.replace(" ", space)])
+    assert (plain.text, plain.alignment) == (other.text, other.alignment)
+    assert translator.translate([f"12{space}345"])[0].text == f"12{space}345"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "5km",
+        "$5M",
+        "3–5",
+        "-5",
+        "½",
+        "10⁶",
+        "§ 12",
+        "#5",
+        "MP3",
+        "IV",
+        "(3)",
+        "👩‍👩‍👧",
+        "`a b`",
+        "foo_bar",
+    ],
+)
+def test_what_is_written_so_is_kept_as_it_is(translator: Translator, code: str) -> None:
+    (translation,) = translator.translate([f"A cat saw {code} here."])
+    assert translation.text.count(code) == 1
+
+
+def test_code_that_is_written_together_is_one() -> None:
+    assert [one.text for one in Keep().find("See {a}/{b}, %d%% and ({x}).")] == [
+        *("{a}/{b}", "%d%%", "({x})"),
+    ]
+
+
 def test_without_keep_the_model_reads_the_whole_line(translator: Translator) -> None:
     bare, edged = translator.translate([WORDS, f"1. {WORDS}"], keep=False, split="length")
     assert len(edged.source_tokens) > len(bare.source_tokens)
@@ -97,6 +135,12 @@ def test_samples_of_a_line_have_its_copied_part(translator: Translator) -> None:
         ("고\u200d양이", "고양이"),
         ("می\u200cخواهم", "می\u200cخواهم"),
         ("👨\u200d👩", "👨\u200d👩"),
+        ("\u200ecat\u200f", "cat"),
+        ("\u2066cat\u2069", "cat"),
+        ("c\u034fat", "cat"),
+        ("c\u200bat", "cat"),
+        ("cat\ufe0f", "cat"),
+        ("1\ufe0f\u20e3", "1\ufe0f\u20e3"),
     ],
 )
 def test_invisible_characters_are_no_part_of_a_word(text: str, words: str) -> None:
