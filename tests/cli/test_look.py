@@ -288,3 +288,5 @@ def test_a_text_that_the_model_does_not_read_is_named(models, tmp_path):
         result = call("look", models["translation"][0], text, *page)
         assert result.exit_code == 0, result.output
         assert result.stderr.count("note: target-language") == notes
+    result = call("look", models["translation"][0], "/usr/local/share", *page)
+    assert "note: there is no word in this text" in result.stderr

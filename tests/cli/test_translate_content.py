@@ -104,6 +104,9 @@ def test_documents_and_evaluations_count_what_is_odd(tiny_bundle: Path, odd: Pat
     page.write_text("<p>the cat sat</p><p>고양이가 앉았다.</p>", encoding="utf-8")
     _, err = ran("translate", tiny_bundle, page, *SHORT)
     assert said(err)[0].startswith("note: target-language: 1 text, the first is 2")
+    _, err = ran("translate", tiny_bundle, page, odd, *SHORT, "-o", odd.parent / "out")
+    for file, what in ((page, "1 text"), (odd, "2 lines")):
+        assert f"{file}: note: target-language: {what}, the first is 2" in err
     scored = ("--source", odd, "--reference", odd, *SHORT)
     out, _ = ran("evaluate", tiny_bundle, *scored)
     assert said(out)[0].startswith("note: target-language: 2 lines, the first is 2")

@@ -79,10 +79,27 @@ def test_trados_writes_utf_16() -> None:
     assert ">the cat</target>" in same(content, "xliff").decode("utf-16")
 
 
-@pytest.mark.parametrize("name", ["a.toml", "a.php", "a.jsonc", "a.sbv", "a.textile", "a.py"])
+REFUSED = {
+    **dict.fromkeys(
+        ("a.toml", "a.php", "a.jsonc", "a.sbv", "a.textile", "a.py", "a.vue"), b"the cat\n"
+    ),
+    **dict.fromkeys(
+        ("a.ini", "a.wiki", "a.twig", "a.eml", "a.sub", "a.lrc", "a.ftl"), b"the cat\n"
+    ),
+    "lyrics.txt": b"[00:12.00]The cat",
+    "frames.txt": b"{25}{50}The cat|A dog",
+    "shell.txt": b"#!/bin/sh\necho the cat",
+    "paper.txt": b"% a\n\\documentclass{article}",
+    "strings.xml": b"<resources><string>The cat</string></resources>",
+    "a.resx": b'<?xml version="1.0"?><root/>',
+    "app.ts": b'<?xml version="1.0"?><!DOCTYPE TS><TS version="2.1"/>',
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
 def test_a_format_that_is_not_read_is_refused_by_its_name(name: str) -> None:
     with pytest.raises(DataError, match="which cannot be translated as it is"):
-        document_format(Path(name), b"the cat\n")
+        document_format(Path(name), REFUSED[name])
 
 
 def test_quarto_is_markdown() -> None:

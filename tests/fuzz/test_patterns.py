@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import jumok
+from jumok.systems.translation.kept.code import NO_WORDS
 from jumok.systems.translation.kept.keeping import Keep, _same_number
 from jumok.systems.translation.kept.numerals import _pattern
 from jumok.systems.translation.terms.glossary import ATTACHING_SCRIPTS
@@ -31,6 +32,7 @@ BUILT: dict[str, list[re.Pattern[str]]] = {
     "systems/translation/terms/glossary.py": [re.compile(f"[{ATTACHING_SCRIPTS}]")],
     "systems/translation/kept/keeping.py": [
         *Keep().code,
+        *Keep(NO_WORDS, usual=False).code,
         *map(_same_number, ("12", "1,000.5", "10:30", "2024-05-01", "1000000", "1.2.3", "007")),
         re.compile(r"[^\d\.]"),
     ],

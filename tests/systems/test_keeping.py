@@ -47,8 +47,9 @@ def translator(tiny_bundle: Path) -> Translator:
 
 @pytest.mark.parametrize("code", CODE)
 def test_code_is_found_whole_and_without_what_follows(code: str) -> None:
-    for text in (f"See {code}, now.", f"({code})", code):
+    for text in (f"See {code}, now.", code):
         assert [one.text for one in Keep().find(text)] == [code]
+    assert [one.text for one in Keep().find(f"See ({code}).")] == [f"({code})"]
 
 
 def test_a_percentage_is_no_placeholder() -> None:

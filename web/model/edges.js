@@ -5,12 +5,17 @@
 
 const LETTER = /\p{L}/u;
 
+/** A translation before these signs: an ellipsis takes the place of a full stop. */
+export const betweenEdges = (text, after) => (/^(?:\.{3}|…)/u.test(after) ? text.replace(/[.。]+$/u, "") : text);
+
 /** The function from a normalised text to the span that is read, or null: nothing of it is. */
-export function edgesOf({ before, numberAlone, after, longestAfter, longWord, symbols, joiners, most, pairs, code }) {
+export function edgesOf(rule) {
+  const { before, numberAlone, after, longestAfter, longWord, marked, symbols, joiners, most, pairs, code } = rule;
   const opening = new RegExp(before, "uy");
   const alone = new RegExp(numberAlone, "u");
   const signs = new RegExp(`(?:[\\s${symbols}][${joiners}]*)*`, "uy");
-  const ending = new RegExp(`[${symbols}${joiners}]$`, "u");
+  const ending = new RegExp(`[\\s${symbols}${joiners}]$`, "u");
+  const between = new RegExp(marked, "u");
   const note = new RegExp(after, "gu");
   const long = new RegExp(longWord, "u");
   const patterns = code.map((pattern) => new RegExp(pattern, "gu"));
@@ -26,6 +31,11 @@ export function edgesOf({ before, numberAlone, after, longestAfter, longWord, sy
 
   function within(text, start, end) {
     const head = text.slice(0, end);
+    if (between.test(head.slice(start))) {
+      let marks = 0;
+      while (text[start + marks] === text[start]) marks += 1;
+      return [start + marks, end - marks];
+    }
     opening.lastIndex = start;
     const mark = opening.exec(head);
     let first = mark && !alone.test(mark[0]) ? start + mark[0].length : start;

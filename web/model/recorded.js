@@ -84,7 +84,7 @@ export function traceOf(facts, tokenizer, engine, text, read, found) {
   return {
     ...facts.trace,
     text,
-    output: tokenizer.decode(found.tokens),
+    output: tokenizer.decode(found.tokens).replace(/ {2,}/gu, " "),
     axes: {
       source: textAxis(tokenizer, read, [], [END]),
       target: textAxis(tokenizer, found.tokens, [START], []),

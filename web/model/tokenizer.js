@@ -10,9 +10,11 @@ const [NORMAL, CONTROL, USER_DEFINED, BYTE] = [1, 3, 4, 6]; // numbers of senten
 const SPACE = "▁";
 const NEWLINE = "<newline>"; // the token of a line break
 const BLANKS = /[\u0000-\u001f\u007f-\u009f\u2028\u2029▁]/gu; // eslint-disable-line no-control-regex
-const INVISIBLE = /[\u00ad\ufeff\u2060\u180e]/gu;
+const INVISIBLE = /[\u00ad\u034f\u061c\u180e\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]/gu;
 const UNJOINED = "[A-Za-z\\u00c0-\\u024f\\u0370-\\u052f\\u3040-\\u30ff\\u3400-\\u9fff\\uac00-\\ud7a3]"; // scripts whose letters are not joined
-const JOINERS = new RegExp(`(?<=${UNJOINED})[\\u200c\\u200d]+(?=${UNJOINED})`, "gu");
+const JOINER = "[\\u200b-\\u200d\\ufe00-\\ufe0f]+";
+const JOINERS = new RegExp(`(?<=${UNJOINED})${JOINER}|${JOINER}(?=${UNJOINED})`, "gu");
+const BESIDE_LETTERS = /(?<=[\p{L}_.,;:!?)])[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000](?=[\p{L}\p{N}_])|(?<=\p{Nd})[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000](?=\p{L})/gu;
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
@@ -22,6 +24,9 @@ const strict = new TextDecoder("utf-8", { ignoreBOM: true, fatal: true });
 export function normalize(text) {
   return text.replace(BLANKS, " ").replace(INVISIBLE, "").replace(JOINERS, "").normalize("NFC");
 }
+
+/** The text with plain spaces between its words. */
+export const withSpaces = (text) => text.replace(BESIDE_LETTERS, " ");
 
 /** Whether UTF-8 can encode the text: it has no half of a surrogate pair. */
 export function isWritable(text) {

@@ -1,9 +1,9 @@
 /** A model in the page: a text in, a trace out, as `jumok look` answers. */
 
-import { edgesOf } from "./edges.js";
+import { betweenEdges, edgesOf } from "./edges.js";
 import { Engine } from "./engine.js";
 import { traceOf } from "./recorded.js";
-import { END, Tokenizer, isWritable, normalize, strip } from "./tokenizer.js";
+import { END, Tokenizer, isWritable, normalize, strip, withSpaces } from "./tokenizer.js";
 
 /** Why a text cannot be translated; `known` names the message in the page's words. */
 class Refused extends Error {
@@ -34,7 +34,7 @@ export class Translator {
   look(given) {
     const began = performance.now();
     if (!isWritable(given)) throw new Refused("faultHalf");
-    const text = normalize(given);
+    const text = withSpaces(normalize(given));
     if (!this.tokenizer.encode(text).length) throw new Refused("faultEmpty");
     const span = this.core(text);
     if (!span) return { ...this.facts.trace, text: given, output: strip(text), milliseconds: performance.now() - began };
@@ -44,7 +44,8 @@ export class Translator {
     const source = [...read, END];
     const found = this.engine.translate(source, this.rules(source.length));
     const trace = traceOf(this.facts, this.tokenizer, this.engine, given, read, found);
-    const output = `${text.slice(0, span[0]).trimStart()}${strip(trace.output)}${text.slice(span[1]).trimEnd()}`;
+    const [before, after] = [text.slice(0, span[0]).trimStart(), text.slice(span[1]).trimEnd()];
+    const output = `${before}${betweenEdges(strip(trace.output), after)}${after}`;
     return { ...trace, output, milliseconds: performance.now() - began };
   }
 

@@ -60,6 +60,12 @@ def say_odd(family: "Family", given: str) -> None:
     from jumok.systems.translation.translator import Translator
 
     if isinstance(family.system, Translator):
+        if not any(part.ids for part in family.system.cut([given]).parts):
+            typer.echo(
+                "note: there is no word in this text: it is copied, and the model reads nothing",
+                err=True,
+            )
+            return
         judge = family.system.judge
         for code in judge.odd_source(given, *judge.unknown([given])):
             typer.echo(f"note: {code}: the text is {NOTES[code]}", err=True)

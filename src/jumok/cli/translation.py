@@ -77,10 +77,11 @@ class NoteCounter:
 
     Args:
         what: was translated, in the singular: "line".
+        of: the beginning of each note, the name of one of several files.
     """
 
-    def __init__(self, what: str) -> None:
-        self._what = what
+    def __init__(self, what: str, of: str = "") -> None:
+        self._what, self._of = what, of
         self._counts: Counter[str] = Counter()
         self._first: dict[str, int] = {}
 
@@ -103,7 +104,8 @@ class NoteCounter:
         for code, count in self._counts.most_common():
             what = self._what if count == 1 else f"{self._what}s"
             means = f": {NOTES[code]}" if code in NOTES else ""
-            yield f"note: {code}: {count:,} {what}, the first is {self._first[code]:,}{means}"
+            first = self._first[code]
+            yield f"{self._of}note: {code}: {count:,} {what}, the first is {first:,}{means}"
 
     def say(self) -> None:
         """Prints them on stderr."""
@@ -166,11 +168,19 @@ def _format_of(file: Path | None, format: Formats, encoding: str) -> str | None:
 
 
 def translate_to(
-    answers: Answers, file: Path | None, output: Path | None, format: str, encoding: str = UTF8
+    answers: Answers,
+    file: Path | None,
+    output: Path | None,
+    format: str,
+    encoding: str = UTF8,
+    of: str = "",
 ) -> None:
     """Translates a document, from a file or standard input to a file or standard output.
 
     It is written in UTF-8 if it was in another character set that its format cannot name.
+
+    Args:
+        of: the beginning of each note.
 
     Raises:
         ConfigError: the output has another format's suffix, or a binary format has no file.
@@ -195,11 +205,11 @@ def translate_to(
     else:
         content, name = whole_file(file, encoding), str(file)
 
-    notes = NoteCounter("text")
+    notes = NoteCounter("text", of)
 
     def lines(texts: Iterable[str]) -> "Iterable[Translation]":
         for number, (text, one) in enumerate(_with_texts(answers, notes, texts), start=1):
-            say_missing_terms(f"text {number} ({text[:40]})", one)
+            say_missing_terms(f"{of}text {number} ({text[:40]})", one)
             yield one
 
     written = answers.translator.translate_content(content, format, lines, name)

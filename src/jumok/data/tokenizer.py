@@ -39,12 +39,15 @@ TokenizerKind = Literal["unigram", "bpe", "char"]
 
 # Control characters would break the line contract of the output; SPACE is a space to SentencePiece.
 BLANKS = dict.fromkeys([*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029, ord(SPACE)], " ")
-# Soft hyphens, byte order marks and word joiners are no part of a word.
-INVISIBLE: dict[int, None] = dict.fromkeys([0xAD, 0xFEFF, 0x2060, 0x180E])
+# Soft hyphens, byte order marks, joiners, and marks of the direction are no part of a word.
+INVISIBLE: dict[int, None] = dict.fromkeys(
+    [0xAD, 0x34F, 0x61C, 0x180E, 0x200E, 0x200F, *range(0x202A, 0x202F), 0x2060, 0xFEFF]
+) | dict.fromkeys(range(0x2066, 0x206A))
 REPLACED = BLANKS | INVISIBLE
 # Scripts whose letters are not joined.
 _UNJOINED = r"[A-Za-z\u00c0-\u024f\u0370-\u052f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]"
-_JOINERS = re.compile(rf"(?<={_UNJOINED})[\u200c\u200d]+(?={_UNJOINED})")
+_JOINER = "[\u200b-\u200d\ufe00-\ufe0f]+"
+_JOINERS = re.compile(rf"(?<={_UNJOINED}){_JOINER}|{_JOINER}(?={_UNJOINED})")
 
 
 def normalize(text: str) -> str:
@@ -52,7 +55,7 @@ def normalize(text: str) -> str:
     breaks replaced by spaces.
     """
     # Translating is half the cost of reading a corpus, and most lines have nothing to replace.
-    if not text.isprintable() or SPACE in text:
+    if not text.isprintable() or SPACE in text or "\u034f" in text or "\ufe0f" in text:
         text = _JOINERS.sub("", writable(text).translate(REPLACED))
     return unicodedata.normalize("NFC", text)
 

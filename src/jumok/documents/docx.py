@@ -17,25 +17,31 @@ from typing import Any
 from jumok.data.files.damage import ANYTHING
 from jumok.data.files.elements import XmlElement
 from jumok.data.files.unpacking import ALWAYS_UNPACKED, check_members, unpacked
+from jumok.documents.docx_elements import (
+    ENDS,
+    HYPHEN,
+    INSIDE,
+    LETTERS,
+    MARKS,
+    MOST_PROPERTIES,
+    POINTS,
+    SILENT,
+    STARTS,
+    WRAPPERS,
+    XML_SPACE,
+    W,
+    is_text,
+)
 from jumok.documents.placing import PlacedInline, place_inlines
-from jumok.documents.segment import Chunk, DocumentSegment, Translated, has_long_word, paragraph
+from jumok.documents.segment import (
+    Chunk,
+    DocumentSegment,
+    Translated,
+    has_long_word,
+    has_word,
+    paragraph,
+)
 from jumok.errors import DataError, Location, optional_import
-
-W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-XML_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
-TEXT_PARTS = ("document", "header", "footer", "footnotes", "endnotes")
-# Wrappers that contain runs, and stay around them.
-WRAPPERS = {f"{W}hyperlink", f"{W}ins", f"{W}smartTag", f"{W}sdt"}
-# Parts of a run that do not end the sentence: each stays next to its word.
-POINTS = {f"{W}footnoteReference", f"{W}endnoteReference", f"{W}drawing", f"{W}pict", f"{W}object"}
-POINTS |= {f"{W}commentReference", f"{W}footnoteRef", f"{W}endnoteRef"}
-POINTS |= {"{http://schemas.openxmlformats.org/markup-compatibility/2006}AlternateContent"}
-# Elements with runs that are not part of the sentence around them.
-INSIDE = {*WRAPPERS, f"{W}fldSimple"}
-MOST_PROPERTIES = 1000
-LETTERS = {f"{W}t", f"{W}noBreakHyphen"}
-HYPHEN = "\u2011"
-SILENT = {f"{W}rPr", f"{W}lastRenderedPageBreak", f"{W}softHyphen"}
 
 
 @dataclass(frozen=True)
@@ -83,7 +89,8 @@ class _Sentence:
 
     parts: Sequence[_Part]
     segment: DocumentSegment
-    # For each inline the part that it was made from.
+    # The parts that inlines were made from, and for each inline its own.
+    owners: Sequence[_Part]
     of_inline: Sequence[_Part]
     plain: _Part
 
@@ -116,7 +123,10 @@ class _Sentence:
             part = self.of_inline[node.index]
             if part.format == b"point":
                 yield part.element  # itself: a text box in it has paragraphs of its own
-                if node.inline.before.endswith(" "):
+                yield from self._elements(node.start, node.end, node.inside, text, template)
+                if end := node.inline.after.strip():
+                    yield self.owners[int(end)].element
+                if (node.inline.before + node.inline.after).endswith(" "):
                     yield template.with_text(" ")
             else:
                 yield from self._elements(node.start, node.end, node.inside, text, part)
@@ -163,7 +173,7 @@ class DocxDocument:
         etree = _etree()
         parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True)
         with zipfile.ZipFile(io.BytesIO(self.content)) as archive:
-            names = [name for name in archive.namelist() if _is_text(name)]
+            names = [name for name in archive.namelist() if is_text(name)]
             size = sum(archive.getinfo(name).file_size for name in names)
             if size > ALWAYS_UNPACKED:
                 raise ValueError(f"its text has {size:,} bytes, and may have {ALWAYS_UNPACKED:,}")
@@ -207,11 +217,6 @@ class DocxDocument:
                     )
                 new.writestr(info, data)
         return out.getvalue()
-
-
-def _is_text(name: str) -> bool:
-    folder, _, file = name.rpartition("/")
-    return folder == "word" and file.endswith(".xml") and file.startswith(TEXT_PARTS)
 
 
 def read_docx(content: bytes) -> DocxDocument:
@@ -262,6 +267,10 @@ def _has_text(child: XmlElement) -> bool:
     return next(child.iter(f"{W}t"), None) is not None
 
 
+def _has_word(child: XmlElement) -> bool:
+    return any(has_word(node.text or "") for node in child.iter(f"{W}t"))
+
+
 def _split_runs(container: XmlElement) -> None:
     """Gives each tab, line break and image that shares a run with text a run of its own."""
     for run in container.findall(f"{W}r"):
@@ -285,6 +294,8 @@ def _split_runs(container: XmlElement) -> None:
 
 def _as_part(child: XmlElement) -> _Part | None:
     """A child of a paragraph as a part; None: it is not a run, or it ends the sentence."""
+    if child.tag in MARKS or (child.tag == f"{W}fldSimple" and not _has_word(child)):
+        return _Part(child, "", b"point")
     if child.tag in WRAPPERS:
         inside = child.find(f"{W}sdtContent") if child.tag == f"{W}sdt" else child
         if inside is None:
@@ -353,24 +364,34 @@ def _sentence(parts: Sequence[_Part]) -> Iterator[_Sentence]:
     chunks: list[Chunk] = []
     owners: list[_Part] = []
     previous: bytes | None = None
+    opened = ""
     for part in parts:
         if previous not in (None, commonest, b"point") and part.format != previous:
-            chunks.append(Chunk("close", "", name=str(len(owners))))
+            chunks.append(Chunk("close", "", name=opened))
         if part.format == b"point":
             owners.append(part)
-            chunks.append(Chunk("point", str(len(owners) - 1)))
+            chunks.append(_mark(part.element, str(len(owners) - 1)))
         elif part.format != commonest and part.format != previous:
             owners.append(part)
-            chunks.append(Chunk("open", str(len(owners) - 1), name=str(len(owners))))
+            opened = str(len(owners))
+            chunks.append(Chunk("open", str(len(owners) - 1), name=opened))
         if part.format != b"point":
             chunks.append(Chunk("text", part.text, part.text))
         previous = part.format
     if previous not in (None, commonest, b"point"):
-        chunks.append(Chunk("close", "", name=str(len(owners))))
+        chunks.append(Chunk("close", "", name=opened))
     plain = next(part for part in parts if part.format == commonest)
     if commonest == b"point":
         return
     content = paragraph(chunks)
     if content is not None:
         of_inline = [owners[int(inline.before)] for inline in content.segment.inlines]
-        yield _Sentence(parts, content.segment, of_inline, plain)
+        yield _Sentence(parts, content.segment, owners, of_inline, plain)
+
+
+def _mark(element: XmlElement, number: str) -> Chunk:
+    """A part that is not text: the start or the end of what is marked, or a point."""
+    for kind, of in (("open", STARTS), ("close", ENDS)):
+        if what := of.get(str(element.tag)):
+            return Chunk(kind, number, name=f"{what} {element.get(f'{W}id')}")
+    return Chunk("point", number)

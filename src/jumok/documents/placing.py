@@ -12,7 +12,13 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from operator import itemgetter
 
-from jumok.documents.segment import DocumentSegment, Inline, Translated
+from jumok.documents.segment import (
+    DocumentSegment,
+    Inline,
+    Translated,
+    has_word,
+    with_spaces,
+)
 
 LONGEST_SHARED = 200
 """Characters of a part of a word that is looked for in the translation."""
@@ -45,9 +51,13 @@ def _place_within(nodes: list[PlacedInline], first: int, last: int, aligned: "_A
     for node in nodes:
         node.start, node.end = aligned.range_of(node.inline)
     nodes.sort(key=lambda node: (node.start, node.end, node.index))
-    for node in nodes:
+    ends = [*(node.start for node in nodes[1:]), last]
+    for node, end in zip(nodes, ends, strict=False):  # without nodes there is one end
         node.start = min(max(node.start, first), last)
-        node.end = first = min(max(node.end, node.start), last)
+        node.end = min(max(node.end, node.start), last)
+        if node.end == node.start and not node.inline.frozen:
+            node.start, node.end = aligned.word_near(node.inline, node.start, first, end)
+        first = node.end
         _place_within(node.inside, node.start, node.end, aligned)
 
 
@@ -66,9 +76,10 @@ class _Aligned:
 
     def __init__(self, source: str, translated: Translated) -> None:
         self.source, self.target = source, translated.text
-        self.source_words, self.target_words = _words(source), _words(self.target)
-        many, most = len(self.source_words), len(self.target_words)
         links = translated.links
+        self.source_words = _words(with_spaces(source) if links else source)
+        self.target_words = _words(self.target)
+        many, most = len(self.source_words), len(self.target_words)
         if not links:  # not known: at the same fraction of both
             links = [(word, word * most // many) for word in range(many)] if most else []
         self.linked: dict[int, list[int]] = {}
@@ -85,7 +96,7 @@ class _Aligned:
         if inline.start == inline.end:
             point = self._point(inline.start)
             return point, point
-        if inline.frozen:
+        if inline.frozen or not _WORDS.fullmatch(self.source, inline.start, inline.end):
             verbatim = self._verbatim(inline)
             if verbatim is not None:
                 return verbatim
@@ -102,6 +113,17 @@ class _Aligned:
         start += self._shared_start(start, end, self.source_words[first][0], inline.start)
         end -= self._shared_end(start, end, inline.end, self.source_words[last - 1][1])
         return start, max(start, end)
+
+    def word_near(self, inline: Inline, at: int, first: int, last: int) -> tuple[int, int]:
+        """A word between two places for an element of words that is aligned with none: an empty
+        link leads nowhere, and Markdown shows the signs of empty emphasis.
+        """
+        if has_word(self.source[inline.start : inline.end]):
+            number = bisect_left(self.target_words, at, key=itemgetter(0))
+            for start, end in self.target_words[max(number - 1, 0) : number + 1][::-1]:
+                if first <= start and end <= last:
+                    return start, end
+        return at, at
 
     def _shared_start(self, start: int, end: int, first: int, last: int) -> int:
         """How much of a span of the target corresponds to one of the source, at the starts."""
@@ -182,6 +204,7 @@ def _whole(kept: str, before: str, after: str) -> str:
 
 
 _LETTER = "[A-Za-z0-9_]"
+_WORDS = re.compile(r"(?:[^\W\d_]|[\s.,;:!?'’-])+")  # no amount, address, placeholder
 
 
 def _shared(target: str, source: str) -> int:

@@ -9,6 +9,11 @@ from typing import NamedTuple
 
 BLANK = " \t\r\n\f"  # a no-break space is intentional and stays
 _WHITE = re.compile(f"[{BLANK}]+")
+_OTHER_SPACE = "[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]"
+_BESIDE_LETTERS = re.compile(
+    rf"(?<=[^\W\d]){_OTHER_SPACE}(?=\w)|(?<=[.,;:!?)]){_OTHER_SPACE}(?=\w)"
+    rf"|(?<=\d){_OTHER_SPACE}(?=[^\W\d])"
+)
 _PLACEHOLDER = re.compile(r"\{\d+\}")
 
 WordLinks = Sequence[tuple[int, int]]
@@ -114,6 +119,11 @@ def paragraph(chunks: Sequence[Chunk]) -> Paragraph | None:
 def has_word(text: str) -> bool:
     """Whether there is anything to translate: a letter of any script."""
     return any(letter.isalpha() for letter in text)
+
+
+def with_spaces(text: str) -> str:
+    """The text with plain spaces between its words; others stay in numbers and beside quotes."""
+    return text if text.isascii() else _BESIDE_LETTERS.sub(" ", text)
 
 
 def has_long_word(text: str) -> bool:

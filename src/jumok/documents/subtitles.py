@@ -17,8 +17,9 @@ _TIME = r"(?:\d+:)?\d+:\d\d[,.]\d{1,3}"
 # The line with the times, then the lines up to a blank one.
 CUE = re.compile(rf"^{_TIME}[ \t]*-->[ \t]*{_TIME}[^\n]*\n((?:[^\S\n]*\S[^\n]*(?:\n|\Z))+)", re.M)
 SPEAKER = re.compile(r"[ \t]*[-–—][ \t]?")  # two speakers in one cue, a line each
-LABEL = re.compile(r"[ \t]*(?:>>+[ \t]*)?[A-Z][A-Z0-9 .'-]{0,30}:(?=\s|\Z)")  # is kept
-NAMED_SPEAKER = re.compile(rf"[ \t]*(?:>>|<v[ .])|{LABEL.pattern}")
+_NAME_BEFORE = r"[ \t]*+(?:>>++[ \t]*+)?[A-Z][A-Z0-9 .'-]{0,30}:(?=\s|\Z)"
+NAME_BEFORE = re.compile(_NAME_BEFORE)  # is kept
+NAMED_SPEAKER = re.compile(rf"[ \t]*+(?:>>|<v[ .])|{_NAME_BEFORE}")
 """A line of another speaker, who is named."""
 
 SOUND = re.compile(r"[ \t]*(?:\[[^\[\]]*\]|\([^()]*\)|♪[^♪]*♪)[ \t]*")
@@ -27,7 +28,7 @@ SOUND = re.compile(r"[ \t]*(?:\[[^\[\]]*\]|\([^()]*\)|♪[^♪]*♪)[ \t]*")
 WORD_TIME = re.compile(r"<\d+:[\d:.,]*>")  # of the word that follows
 SPACE = re.compile(r"<[^<>]*>|\{[^{}]*\}| ")
 _STYLE = r"\{[^{}]*\}"
-_DRAWING = rf"\{{(?=[^{{}}]*\\p[1-9])[^{{}}]*+\}}(?:[^{{]|\{{(?![^{{}}]*\\p0)[^{{}}]*+\}})*+"
+_DRAWING = r"\{(?=[^{}]*\\p[1-9])[^{}]*+\}(?:[^{]|\{(?![^{}]*\\p0)[^{}]*+\})*+"
 
 
 NO_BREAK = "\xa0"
@@ -133,7 +134,7 @@ def _slots(text: str, first: int, last: int, syntax: _Syntax) -> Iterator[Slot]:
             yield from _slot(text, lines, syntax)
             lines = []
         apart = sound is not None
-        if speaker or (speaker := LABEL.match(text, first, end)):
+        if speaker or (speaker := NAME_BEFORE.match(text, first, end)):
             first = speaker.end()
         begins = None if lines or sound else SOUND.match(text, first, end)
         if begins:

@@ -9,6 +9,7 @@ from jumok.data.files.translators import TEXT_ELEMENTS, UNFINISHED, is_language
 from jumok.documents.document import Languages, Slot, TextDocument, check_language
 from jumok.documents.markup import Token, attributes, end_of, escape, tokens, unescape
 from jumok.documents.placing import rendered
+from jumok.documents.po import Message
 from jumok.documents.segment import Chunk, DocumentSegment, Paragraph, Translated, paragraph
 from jumok.errors import DataError, Location, optional_import
 
@@ -312,11 +313,19 @@ def _rebuilt(
 def _written(content: Paragraph, begin: str, end: str, first: int, last: int) -> Slot:
     """A translation of a segment's content between two texts."""
 
+    labelled = Message.of(content.segment.text)  # the key of a menu's entry
+    usual = content.segment.inlines or not labelled.accelerator or len(labelled.segments) != 1
+    message = None if usual else labelled
+
     def write(translated: Translated) -> str:
-        inside = rendered(content.segment, translated, escape)
+        if message is None:
+            inside = rendered(content.segment, translated, escape)
+        else:
+            inside = escape(message.written([translated]))
         return f"{begin}{content.before}{inside}{content.after}{end}"
 
-    return Slot(first, last, content.segment, write, keep=False)
+    segment = content.segment if message is None else message.segments[0]
+    return Slot(first, last, segment, write, keep=False)
 
 
 def _space_before(text: str, token: Token) -> str:

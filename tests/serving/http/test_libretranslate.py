@@ -84,7 +84,7 @@ def test_texts_come_in_four_forms(client, translator, form):
         "json": {"json": fields},
     }[form]
     answer = client.post("/translate", **given)
-    assert answer.json() == {"translatedText": plain(translator, fields["q"])}
+    assert answer.json()["translatedText"] == plain(translator, fields["q"])
 
 
 def test_line_breaks_and_texts_without_letters_stay(client, translator):
@@ -93,6 +93,13 @@ def test_line_breaks_and_texts_without_letters_stay(client, translator):
     body = {"q": q, "source": "en", "target": "ko"}
     answer = client.post("/translate", json=body).json()["translatedText"]
     assert answer == [f"{cat}\n\n{dog}", "\U0001f642 !", "..."]
+
+
+def test_what_is_odd_about_a_text_is_named(client):
+    body = {"q": ["Кот сидел.", "..."], "source": "en", "target": "ko"}
+    notes = client.post("/translate", json=body).json()["notes"]
+    assert "unknown-script" in notes[0]
+    assert notes[1] == []
 
 
 def test_alternatives_are_the_next_best(client, translator):

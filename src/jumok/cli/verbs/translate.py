@@ -168,15 +168,20 @@ def translate(
     lines_alone = columns.of_lines or decoding.nbest > 1
     kinds = {file: document_asked(file, format, lines_alone, encoding) for file, _ in outputs}
     for file, to in outputs:
+        of = f"{file}: " if several else ""
         if kind := kinds[file]:
-            translate_to(answers.document(), file, to, kind, encoding)
+            translate_to(answers.document(), file, to, kind, encoding, of)
         else:
-            _translate_lines(context, answers, file, replace(columns, output=to))
+            _translate_lines(context, answers, file, replace(columns, output=to), of)
     _say_notes(translator)
 
 
 def _translate_lines(
-    context: typer.Context, answers: Answers, file: Path | None, columns: TranslationOutput
+    context: typer.Context,
+    answers: Answers,
+    file: Path | None,
+    columns: TranslationOutput,
+    of: str,
 ) -> None:
     output, nbest = columns.output, answers.options.nbest > 1
     names = COLUMNS if file is None else (*COLUMNS, file.suffix)
@@ -193,14 +198,14 @@ def _translate_lines(
             steps.write(as_csv(columns.header))
         steps.skip(incoming.lines)
         first = steps.done.lines + 1
-        notes = NoteCounter("line")
+        notes = NoteCounter("line", of)
         translations = notes.counted(counted(answers.of(incoming, steps)), first)
         for number, one in enumerate(translations, start=first):
             steps.write(_translation_lines(number, one, form, columns, numbered=nbest))
             sure = one.confidence  # a line without a word has none
             if columns.flag_below is not None and sure is not None and sure < columns.flag_below:
-                typer.echo(f"line {number}: confidence {sure:.3f}", err=True)
-            say_missing_terms(f"line {number}", one)
+                typer.echo(f"{of}line {number}: confidence {sure:.3f}", err=True)
+            say_missing_terms(f"{of}line {number}", one)
     notes.say()
 
 

@@ -24,6 +24,16 @@ _PAIRS = "train, evaluate, score and align read it as --data {file} --from en --
 _DOCUMENT = "jumok translate translates it as a document"
 _PANDOC = "convert it to Markdown first: pandoc {file} --to gfm --output FILE.md"
 _EXTRACT = "extract its texts, one sentence per line"
+
+
+def _over_po(tool: str) -> str:
+    """Advice for a format that translate-toolkit converts to PO and back."""
+    return (
+        f"translate it as PO, with translate-toolkit: {tool}2po {{file}} FILE.po, and then "
+        f"po2{tool} --fuzzy -t {{file}} TRANSLATED.po NEW"
+    )
+
+
 _NO_DOCUMENT = "jumok translate MODEL {file} translates it; for anything else, extract the text"
 
 
@@ -44,6 +54,7 @@ BINARY: dict[str, FileKind] = {
     "xlsx": FileKind("an Excel sheet", "save the sheet as CSV (UTF-8)"),
     "pptx": FileKind("a PowerPoint file", "copy its text into a plain text file"),
     "odt": FileKind("an OpenDocument file", "save it as .docx, or as plain text (UTF-8)"),
+    "idml": FileKind("an InDesign file (IDML)", _over_po("idml")),
     "epub": FileKind("an e-book (EPUB)", "unzip it, and use the .xhtml files in it one by one"),
     "zip": FileKind("a zip archive", "unzip it: unzip {file}"),
     "gzip": FileKind("compressed with gzip", "rename it so that it ends in .gz"),
@@ -74,6 +85,9 @@ MARKUP: dict[str, FileKind] = {
     "srt": FileKind("subtitles (SRT)", _NO_DOCUMENT),
     "vtt": FileKind("subtitles (WebVTT)", _NO_DOCUMENT),
     "ass": FileKind("subtitles (ASS)", _NO_DOCUMENT),
+    "resx": FileKind("texts of a .NET program (RESX)", _over_po("resx")),
+    "android": FileKind("texts of an Android program", _over_po("android")),
+    "ts": FileKind("texts of a Qt program (TS)", _over_po("ts")),
     "xml": FileKind("XML", "extract the text, one sentence per line"),
     "csv": FileKind("a table (CSV)", f"{_PAIRS}, or --columns 0,1; or extract one column"),
     "tsv": FileKind(
@@ -93,8 +107,17 @@ MARKUP: dict[str, FileKind] = {
     "adoc": FileKind("AsciiDoc", _PANDOC),
     "org": FileKind("an Org file", _PANDOC),
     "textile": FileKind("Textile", _PANDOC),
+    "wiki": FileKind("a page of a wiki", f"{_PANDOC}, with --from mediawiki or --from dokuwiki"),
+    "template": FileKind(
+        "a template of web pages", "read what is around its signs as a page: --format html"
+    ),
     "code": FileKind("the source of a program", _EXTRACT),
     "settings": FileKind("a file of settings", _EXTRACT),
+    "ini": FileKind("a file of settings or texts (INI)", _over_po("ini")),
+    "fluent": FileKind("texts of a program (Fluent)", _over_po("fluent")),
+    "toml": FileKind("a file of settings or texts (TOML)", _over_po("toml")),
+    "ical": FileKind("a calendar", _over_po("ical")),
+    "mail": FileKind("mail or an address book", _EXTRACT),
     "subtitles": FileKind("subtitles of another format", "convert it: ffmpeg -i {file} FILE.srt"),
 }
 """Formats that are text, but not plain sentences."""
@@ -113,10 +136,21 @@ KIND_OF_SUFFIX = {
     "ssa": "ass",
     "yml": "yaml",
     "ndjson": "jsonl",
+    "arb": "json",
+    "tab": "tsv",
+    "resw": "resx",
+    "ftl": "fluent",
+    "ics": "ical",
     # No code of a language is among these, since corpora have it as their suffix.
-    **dict.fromkeys(("c", "h", "cpp", "css", "java", "js", "jsx", "php", "py", "tsx"), "code"),
-    **dict.fromkeys(("ftl", "json5", "jsonc", "svg", "toml"), "settings"),
-    **dict.fromkeys(("sbv", "ttml"), "subtitles"),
+    **dict.fromkeys(("bat", "c", "cc", "cpp", "css", "go", "h", "haml", "hpp", "java"), "code"),
+    **dict.fromkeys(("js", "jsx", "kt", "less", "php", "ps1", "pug", "py", "rb", "rs"), "code"),
+    **dict.fromkeys(("scss", "sql", "svelte", "swift", "tsx", "vue"), "code"),
+    **dict.fromkeys(("ejs", "erb", "j2", "jinja", "jinja2", "liquid", "mustache"), "template"),
+    **dict.fromkeys(("njk", "twig"), "template"),
+    **dict.fromkeys(("conf", "json5", "jsonc", "reg", "svg"), "settings"),
+    **dict.fromkeys(("lrc", "sbv", "sub", "ttml"), "subtitles"),
+    **dict.fromkeys(("wiki", "mediawiki", "dokuwiki"), "wiki"),
+    **dict.fromkeys(("eml", "mbox", "vcf"), "mail"),
     **{name: name for name in ("tmx", "xliff", "po", "html", "srt", "vtt", "ass", "csv", "tsv")},
     **{
         name: name
@@ -130,6 +164,10 @@ KIND_OF_SUFFIX = {
             "adoc",
             "org",
             "textile",
+            "resx",
+            "ini",
+            "toml",
+            "idml",
         )
     },
     **{name: name for name in ("jsonl", "json", "xml", "parquet", "docx", "xlsx", "pptx")},
@@ -165,24 +203,33 @@ _IN_ZIP = (
     (b"ppt/", "pptx"),
     (b"application/epub+zip", "epub"),
     (b"application/vnd.oasis.opendocument", "odt"),
+    (b"application/vnd.adobe.indesign-idml-package", "idml"),
 )
 
 _OPEN = {
     *(("zip", kind) for _, kind in _IN_ZIP),
-    *(("xml", kind) for kind in ("html", "xliff", "tmx")),
+    *(("xml", kind) for kind in ("html", "xliff", "tmx", "resx")),
     *(("json", kind) for kind in ("jsonl", "ipynb")),
 }
 """The formats that the first bytes do not determine, and those that the name can make of them."""
 
 # The first tag of an XML file, behind its declaration, comments and document type.
 _ROOT = re.compile(rb"<(?![?!])(?:[\w.-]+:)?([\w.-]+)")
-_ROOTS = {b"tmx": "tmx", b"xliff": "xliff", b"html": "html"}
+_ROOTS = {b"tmx": "tmx", b"xliff": "xliff", b"html": "html", b"resources": "android", b"ts": "ts"}
 _HTML = re.compile(rb"\s*(?:(?><!--.*?-->)\s*)*+<(?:!doctype\s+html|html)[\s>]", re.I | re.S)
 # Comments, then the header that every catalog begins with.
 _PO = re.compile(rb"(?:\s*#[^\n]*\n)*+\s*msgid\s+\"\"[^\S\n]*\n\s*msgstr\s+\"")
 _JSON = re.compile(rb"\s*(?:\{\s*\"(?:[^\"\\]|\\.)*+\"\s*:|\[\s*\{\s*\")")
 _TIMES = rb"(?:\d+:)?\d+:\d\d[,.]\d{1,3}[ \t]*-->[ \t]*(?:\d+:)?\d+:\d\d[,.]\d{1,3}"
 _SRT = re.compile(rb"\s*\d+[ \t]*\r?\n" + _TIMES)
+_BEGUN = (
+    (re.compile(rb"\s*\[(?:(?:ti|ar|al|by|offset):[^\]\n]*|\d+:\d\d[.:]\d\d)\]"), "subtitles"),
+    (re.compile(rb"\s*\{\d+\}\{\d+\}"), "subtitles"),
+    (re.compile(rb"#!\s*/|<\?php\b"), "code"),
+    (re.compile(rb"(?:\s*%[^\n]*\n)*+\s*\\documentclass\b"), "tex"),
+    (re.compile(rb"BEGIN:VCALENDAR"), "ical"),
+)
+"""Beginnings of formats that are text."""
 
 
 def bare_name(file: Path) -> str:
@@ -242,7 +289,9 @@ def _markup(head: bytes) -> str | None:
         return "json"
     if re.match(rb"WEBVTT[ \t\r\n]", head):
         return "vtt"
-    return "srt" if _SRT.match(head) else None
+    if _SRT.match(head):
+        return "srt"
+    return next((kind for begin, kind in _BEGUN if begin.match(head)), None)
 
 
 def check_text(file: Path, head: bytes, *, plain: bool) -> None:

@@ -126,8 +126,10 @@ def aligned_tokens(tokenizer: Tokenizer, written: Sequence[int], text: str) -> S
 
 
 def written_text(tokenizer: Tokenizer, tokens: Sequence[int]) -> str:
-    """The text of tokens; bytes may decode to a line break, which would break the line contract."""
-    return normalize(tokenizer.decode(tokens)).strip()
+    """The text of tokens, with single spaces; bytes may decode to a line break, which would break
+    the line contract.
+    """
+    return " ".join(plain_words(normalize(tokenizer.decode(tokens)))).strip()
 
 
 def noted(parts: Iterable[Translation]) -> tuple[str, ...]:

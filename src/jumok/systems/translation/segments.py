@@ -75,8 +75,13 @@ class Segment:
         return Translation(self.text, alignment=same)
 
     def written(self, text: str) -> str:
-        """A translation of its text in its case, between its signs."""
-        return f"{self.before}{self.restored(text) if self.restored else text}{self.after}"
+        """A translation of its text in its case, between its signs; an ellipsis takes the place of a
+        full stop.
+        """
+        text = self.restored(text) if self.restored else text
+        if self.after.startswith(("...", "…")):
+            text = text.rstrip(".。")
+        return f"{self.before}{text}{self.after}"
 
     def with_edges(self, translation: Translation) -> Translation:
         """As `written`, with its alignment."""

@@ -29,6 +29,7 @@ from jumok.data.tokenizer import Tokenizer
 from jumok.decoding import DecodingOptions
 from jumok.decoding.limits import Prefixes
 from jumok.decoding.options import FOR_TRANSLATION
+from jumok.documents.segment import with_spaces
 from jumok.errors import BundleError, Location, ModelError
 from jumok.systems.base import COPIED, FOUND, GIVEN, ROWS, Facts, known_origin
 from jumok.systems.device import EngineName, EnginePrecision, choose_device, cores, dtype_of
@@ -220,7 +221,8 @@ class Translator(TranslationModels, FileTranslator):
         self, texts: Sequence[str], split: Split = "auto", keep: bool | Sequence[str] = True
     ) -> CutLines:
         """The lines as `translate` has the models read them."""
-        messages, kept = Messages.of(texts, read=keep is not False), as_keep(keep)
+        given = [with_spaces(text) for text in texts]
+        messages, kept = Messages.of(given, read=keep is not False), as_keep(keep)
         bare = Bare(messages.texts, kept) if kept is not None and kept.usual else None
         lines = messages.texts if bare is None else bare.texts
         parts = self.segments(lines, split, kept)

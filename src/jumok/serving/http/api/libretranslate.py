@@ -7,11 +7,14 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import NamedTuple
 
 from pydantic import ValidationError, create_model
 from starlette.responses import JSONResponse, Response
 
+from jumok.data.files.formats import KIND_OF_SUFFIX
 from jumok.decoding.options import FOR_TRANSLATION, ONLY_FOR_CONTINUATION, DecodingOptions
+from jumok.documents.catalog import FORMATS, MARKDOWN
 from jumok.serving.http.api.documents import translate_documents
 from jumok.serving.http.api.forms import SentFile, fields_of, unified
 from jumok.serving.http.api.languages import (
@@ -35,26 +38,27 @@ from jumok.serving.http.handlers import Required, TranslateHandler
 from jumok.serving.http.models import ServedModel, Service, loaded_system
 from jumok.serving.http.refusals import RequestRefused, invalid
 from jumok.serving.http.requests import RequestContext, route
-from jumok.systems.translation.result import Translation
+from jumok.systems.translation.result import Translation, noted
 from jumok.systems.translation.sentences import language_code
 from jumok.systems.translation.translator import Translator
 
 LIBRETRANSLATE_TAG = "LibreTranslate"
 DOCUMENT_SUFFIXES = (
     ".txt",
-    ".html",
-    ".md",
-    ".docx",
-    ".srt",
-    ".vtt",
-    ".po",
-    ".xlf",
-    ".xliff",
-    ".tmx",
+    *MARKDOWN,
+    *sorted(f".{suffix}" for suffix, kind in KIND_OF_SUFFIX.items() if kind in FORMATS),
 )
 """The files that are translated, by their usual names."""
 
 ALIASES = {"pb": "pt", "zt": "zh"}
+
+
+class Ranked(NamedTuple):
+    """The translations of a text, best first, and what is odd about the best, as codes."""
+
+    texts: list[str]
+    notes: tuple[str, ...] = ()
+
 
 DecodingFields = create_model(
     "DecodingFields", **decoding_fields(FOR_TRANSLATION, "nbest", *ONLY_FOR_CONTINUATION)
@@ -80,13 +84,15 @@ async def translate(context: RequestContext) -> JSONResponse:
         return await write(context, model, asked, options, partial(required_in, fields))
 
     engine_answers = await _by_model(readings, texts, translated)
-    ranked: list[list[str]] = engine_answers.answers
-    columns: dict[str, list[object]] = {"translatedText": [each[0] for each in ranked]}
+    ranked: list[Ranked] = engine_answers.answers
+    columns: dict[str, list[object]] = {"translatedText": [each.texts[0] for each in ranked]}
     if source == AUTO:
         columns["detectedLanguage"] = [each.detected for each in readings]
         columns["unchanged"] = [each.model is None for each in readings]
     if alternatives and form == "text":
-        columns["alternatives"] = [each[1:] for each in ranked]
+        columns["alternatives"] = [each.texts[1:] for each in ranked]
+    if any(each.notes for each in ranked):
+        columns["notes"] = [each.notes for each in ranked]
     many = isinstance(q, list)
     body = {name: values if many else values[0] for name, values in columns.items()}
     return JSONResponse(body, headers={"Server-Timing": engine_answers.timing})
@@ -113,7 +119,7 @@ async def _by_model(
     translated: Callable[[ServedModel, list[str]], Awaitable[EngineAnswers]],
 ) -> EngineAnswers:
     """The translations of each text, best first, by its model; without one, the text itself."""
-    answers = [[text] for text in texts]
+    answers = [Ranked([text]) for text in texts]
     seconds, engines = Counter[str](), set[str]()
     models = {each.model.id: each.model for each in readings if each.model is not None}
     for model in models.values():
@@ -206,13 +212,15 @@ async def _plain_texts(
     else:
         engine_answers = EngineAnswers([], {}, set())
     translations = iter(engine_answers.answers)
-    written: list[list[str]] = []
+    written: list[Ranked] = []
     for text in texts:
-        of_lines = [
-            _ranked(next(translations), nbest) if line.strip() else [""] * nbest
+        best = [
+            next(translations) if line.strip() else Translation("")
             for line in unified(text).split("\n")
         ]
-        written.append(list(dict.fromkeys("\n".join(each) for each in zip(*of_lines, strict=True))))
+        of_lines = [_ranked(each, nbest) for each in best]
+        joined = ("\n".join(each) for each in zip(*of_lines, strict=True))
+        written.append(Ranked(list(dict.fromkeys(joined)), noted(best)))
     return replace(engine_answers, answers=written)
 
 
@@ -230,7 +238,7 @@ async def _html_texts(
     required: Callable[[ServedModel], Required],
 ) -> EngineAnswers:
     done = await translate_documents(context, model, texts, options, required, "q")
-    return replace(done, answers=[[each] for each in done.answers])
+    return replace(done, answers=[Ranked([each]) for each in done.answers])
 
 
 async def detect(context: RequestContext) -> JSONResponse:

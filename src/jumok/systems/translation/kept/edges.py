@@ -9,11 +9,11 @@ import re
 import unicodedata
 
 from jumok.documents.segment import has_word
-from jumok.systems.translation.kept.code import USUAL
+from jumok.systems.translation.kept.code import NO_WORDS, USUAL
 from jumok.systems.translation.kept.keeping import Keep
 from jumok.systems.translation.sentences import Span
 
-_KEPT = Keep()
+_NO_WORDS = Keep([*USUAL, *NO_WORDS], usual=False)
 
 LONGEST_WORD = 1000
 """Characters of the longest word; what has more, such as a file in base64, is none."""
@@ -24,13 +24,19 @@ LONG_WORD = re.compile(LONG)
 
 BEFORE = (
     r"\s*(?:"
-    r"(?:[-–—*+·•◦‣▪▫■□●○◆◇►▶▷→⇒✓✔✗✘※☐☑☒#>]++"  # a bullet
-    r"|\(?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,4})\)|\d{1,3}(?:\.\d{1,3}){0,3}\.?"  # a number
+    r"(?:[-–—*+·•◦‣⁃▪▫■□●○◆◇►▶▷→⇒✓✔✗✘※☐☑☒#>»›¶|=]++|//|/\*"  # a bullet
+    r"|\(?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,4})\)|\d{1,3}(?:\.\d{1,3}){0,3}[.)]?"  # a number
+    r"|(?:[A-Za-z]|[ivxIVX]{2,4})\.(?=\s+[^a-z\s])(?!\s+[A-Za-z]\.)"
+    r"|[가나다라마바사아자차카타파하][.)]|[§№]+\s?\d{1,4}[.)]?"
     r"|\[(?:\d{1,3}|[ xX])\])"
-    r"(?:\s+|\Z))+"
+    r"(?:\s+|\Z)"
+    r"|(?:[①-⓿❶-➓㈠-㊿]|[0-9#*]\ufe0f?\u20e3|[一二三四五六七八九十]{1,3}[、．]|\.{2,}|…)\s*)+"
 )
 NUMBER_ALONE = r"\s*\d{1,3}(?:\.\d{1,3}){0,3}\s+\Z"
-AFTER = r"(?<!\s)\s*(?:(?:\[\d{1,3}\]|[¹²³⁰⁴-⁹]{1,3}|[*†‡])\s*)\Z"
+AFTER = (
+    r"(?<!\s)\s*(?:(?:\[\d{1,3}\]|[¹²³⁰⁴-⁹]{1,3}|[*†‡]"
+    r"|(?<=\s)(?:[→←⇒|=]{1,6}|[-–—]{1,3}|\*/|[:;]-?[()DP]))\s*|\.{3,6}|…)\Z"
+)
 _BEFORE, _NUMBER_ALONE, _AFTER = re.compile(BEFORE), re.compile(NUMBER_ALONE), re.compile(AFTER)
 _LONGEST_AFTER = 12
 MOST_EDGES = 8  # quotes in brackets in quotes
@@ -48,10 +54,23 @@ _PAIRS = {
     "[": "]",
     "【": "】",
     "（": "）",
+    "〔": "〕",
+    "{": "}",
+    "‘": "’",
+    "‚": "‘’",
     '"': '"',
+    "'": "'",
     "♪": "♪",
     "♫": "♫",
 }
+_MARKS = ("***", "**", "*", "___", "__", "_", "~~", "==", "#", "'''", "''")
+MARKED = "|".join(
+    f"{re.escape(mark)}(?![{mark[0]}\\s])[^{mark[0]}]*+(?<!\\s){re.escape(mark)}\\Z"
+    for mark in _MARKS
+)
+_MARKED = re.compile(MARKED)
+"""Words between equal marks, as in Markdown and wikis."""
+
 _SYMBOLS = {"So", "Sk", "Cn", "Co"}
 _WITH_SYMBOL = "\u200d\ufe0e\ufe0f\u20e3 "  # joiners and forms of emoji
 # How JavaScript writes classes of characters, and what is no class.
@@ -85,11 +104,12 @@ def rule_of_page() -> dict[str, object]:
         "after": in_javascript(AFTER),
         "longestAfter": _LONGEST_AFTER,
         "longWord": f"^(?:{in_javascript(LONG)})$",
+        "marked": f"^(?:{in_javascript(MARKED)})",
         "symbols": "".join(rf"\p{{{category}}}" for category in sorted(_SYMBOLS)),
         "joiners": _WITH_SYMBOL,
         "most": MOST_EDGES,
         "pairs": _PAIRS,
-        "code": [in_javascript(pattern) for pattern in USUAL],
+        "code": [in_javascript(pattern) for pattern in (*USUAL, *NO_WORDS)],
     }
 
 
@@ -124,7 +144,7 @@ def _has_own_word(text: str) -> bool:
     if not has_word(text):
         return False
     at = 0
-    for one in _KEPT.find(text):
+    for one in _NO_WORDS.find(text):
         if has_word(text[at : one.start]):
             return True
         at = one.end
@@ -132,6 +152,9 @@ def _has_own_word(text: str) -> bool:
 
 
 def _without_edges(text: str, start: int, end: int) -> Span:
+    if _MARKED.match(text, start, end):
+        marks = end - start - len(text[start:end].lstrip(text[start]))
+        return start + marks, end - marks
     mark = _BEFORE.match(text, start, end)
     if mark and not _NUMBER_ALONE.fullmatch(mark[0]):
         start = mark.end()
@@ -140,7 +163,9 @@ def _without_edges(text: str, start: int, end: int) -> Span:
         while start < end and text[start] in _WITH_SYMBOL:
             start += 1
     while end > start and (
-        text[end - 1] in _WITH_SYMBOL or unicodedata.category(text[end - 1]) in _SYMBOLS
+        text[end - 1] in _WITH_SYMBOL
+        or text[end - 1].isspace()
+        or unicodedata.category(text[end - 1]) in _SYMBOLS
     ):
         end -= 1
     note = _AFTER.search(text, max(start, end - _LONGEST_AFTER), end)

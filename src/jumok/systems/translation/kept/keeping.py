@@ -32,6 +32,8 @@ GONE = "\0"  # never in normalised text
 LONGEST_INDEXED = 64  # characters of a string that is looked up at each place of a text
 BEGINS, ENDS = re.compile(r"(?<!\d)(?<!\d[.,])"), re.compile(r"(?![.,]?\d)")
 DIGIT_RUN = re.compile(r"\d+")
+_JOINTS = {"", "/", ":", "-", "."}
+_AROUND = dict(zip("([{<\"'“‘«「『（", ")]}>\"'”’»」』）", strict=True))
 CODE_LETTER = re.compile("[A-Za-z0-9_]")
 LETTER_BEFORE = re.compile("[A-Za-z0-9_가-힣]")
 GROUPING = ".,'’\u00a0\u202f "
@@ -90,7 +92,30 @@ class Keep:
                 replace(one, kind="code") if len(one.text) > LONGEST_NUMBER else one
                 for one in _matches(NUMBER_PATTERN, text, taken, "number")
             ]
+            kept = list(_joined(sorted(kept, key=lambda one: one.start), text))
         return sorted(kept, key=lambda one: one.start)
+
+
+def _joined(kept: Sequence[Kept], text: str) -> Iterator[Kept]:
+    """What is kept, with brackets or quotes around it; code beside code, as in {a}/{b}, is one."""
+    groups: list[list[Kept]] = []
+    for one in kept:
+        before = groups[-1][-1] if groups else None
+        if (
+            before is not None
+            and before.kind == one.kind == "code"
+            and text[before.end : one.start] in _JOINTS
+        ):
+            groups[-1].append(one)
+        else:
+            groups.append([one])
+    ends = [0, *(group[-1].end for group in groups)]
+    starts = [*(group[0].start for group in groups), len(text)]
+    for group, last, following in zip(groups, ends, starts[1:], strict=False):
+        start, end, kind = group[0].start, group[-1].end, group[0].kind
+        if start > last and end < following and text[end] == _AROUND.get(text[start - 1]):
+            start, end, kind = start - 1, end + 1, "code"
+        yield Kept(text[start:end], start, end, kind)
 
 
 def found_in(kept: Sequence[Kept], text: str) -> list[tuple[Kept, Span | None]]:

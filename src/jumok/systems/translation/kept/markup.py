@@ -20,9 +20,13 @@ from jumok.systems.translation.result import Translation
 
 TAG = re.compile(
     r"<!--(?:[^<\n-]|-(?!->)|<(?!!--))*+-->"
-    r"|</?(?P<name>[A-Za-z][\w:.-]*)"
+    r"|</?(?P<name>[A-Za-z][\w:.-]*|\d{1,4}(?=\s?/?>))"
     r"(?:\s+[\w:@.-]+(?:\s*=\s*(?:\"[^\"]*\"|'[^']*'|[^\s\"'<>=]+))?)*\s*/?>"
+    r"|\{\{(?P<ends>/)(?P<ended>\w+)\s*\}\}|\{\{#(?P<section>\w++)[^{}]*+\}\}"  # of a template
+    r"|\{%-?\s*(?P<end>end)?(?P<block>if|for|unless|with|block)\b[^{}%]*+%\}"
 )
+
+_BEGINS = re.compile(r"<|\{[{%]")
 
 DEEPEST_TAGS = 100  # tags in tags; those further inside are single ones
 MARK = re.compile(r"[^\w\s]")
@@ -58,7 +62,7 @@ class Bare:
         self._keep = keep or Keep()
         self.texts: list[str] = []
         self._elements: list[list[Element]] = []
-        self._given = [normalize(text) if "<" in text else "" for text in texts]
+        self._given = [normalize(text) if _BEGINS.search(text) else "" for text in texts]
         for text, given in zip(texts, self._given, strict=True):
             bare, elements = undress(given) if given else (text, [])
             self.texts.append(bare if elements else text)
@@ -96,8 +100,9 @@ def undress(text: str) -> tuple[str, list[Element]]:
     for match in TAG.finditer(text):
         parts.append(text[begin : match.start()])
         length, last = length + len(parts[-1]), parts[-1][-1:] or last
-        begin, tag, name = match.end(), match[0], (match["name"] or "").lower()
-        if tag.startswith("</") and names[name]:
+        begin, tag, name = match.end(), match[0], _name_of(match)
+        closes = tag.startswith("</") or bool(match["ends"] or match["end"])
+        if closes and names[name]:
             unclosed: list[Element] = []
             while waiting:
                 opened, element, outer = waiting.pop()
@@ -115,7 +120,8 @@ def undress(text: str) -> tuple[str, list[Element]]:
         element = Element(tag, length, length, spaced=spaced)
         level.append(element)
         if (
-            not tag.startswith(("</", "<!"))
+            not closes
+            and not tag.startswith("<!")
             and not tag.endswith("/>")
             and len(waiting) < DEEPEST_TAGS
         ):
@@ -124,6 +130,12 @@ def undress(text: str) -> tuple[str, list[Element]]:
             level = element.inside
     _make_single([element for _, element, _ in reversed(waiting)], top)
     return "".join([*parts, text[begin:]]), top
+
+
+def _name_of(match: re.Match[str]) -> str:
+    """What a tag and its closing one have in common."""
+    of_template = match["section"] or match["ended"] or match["block"]
+    return f"{{{of_template}" if of_template else (match["name"] or "").lower()
 
 
 def _make_single(unclosed: Sequence[Element], level: list[Element]) -> None:
