@@ -3,7 +3,7 @@
 Korean writes particles and the copula together with the noun, and some depend on its last sound:
 고양이는, but 소년은. French, Italian and Catalan write a short article together with a noun that
 begins with a vowel: l'homme, but le médecin. In most languages the end of a noun and the words
-around it depend on its gender and case, and of a term nobody has said which.
+around it depend on its gender and case, which are not known of a term.
 """
 
 import re
@@ -41,6 +41,16 @@ _ELIDED = {
     "it": re.compile(r"(?:[dl]|un|[dn]ell|qu?ell|[ds]?all|sull)['’](?=[^\W\d])", re.IGNORECASE),
     "ca": re.compile(r"[dl]['’](?=[^\W\d])", re.IGNORECASE),
 }
+_ARTICLES = {
+    "de": "der die das den dem des ein eine einen einem einer eines",
+    "nl": "de het een",
+    "en": "the a an",
+    "fr": "le la les un une des du",
+    "es": "el la los las un una unos unas",
+    "it": "il lo la i gli le un uno una",
+    "pt": "o a os as um uma uns umas",
+    "ca": "el la els les un una uns unes",
+}
 _VOWELS = "aeiouhyàâäáéèêëíîïóôöúùûü"
 _ALWAYS_SO = {"ko", "ja", "zh", "vi", "th", "id", "ms", "lo", "km", "my"}
 """Languages whose words do not depend on the nouns beside them."""
@@ -76,6 +86,11 @@ def elided(word: str, language: str) -> int:
     """How many of the first characters of a word are a short article or the like: l'homme."""
     match = _ELIDED[language].match(word) if language in _ELIDED else None
     return match.end() if match else 0
+
+
+def is_article(word: str, language: str) -> bool:
+    """Whether a word, which a noun may follow, is an article alone."""
+    return word.lower() in _ARTICLES.get(language, "").split()
 
 
 def before_noun(text: str, noun: str, language: str) -> str:

@@ -34,6 +34,7 @@ from jumok.systems.translation.terms.particles import (
     before_noun,
     elided,
     fitted,
+    is_article,
     may_not_fit,
     suffixes,
 )
@@ -215,6 +216,8 @@ class TermPlacer:
     ) -> list[_Found]:
         """The words of each term: those that are the surest first, and each only once."""
         text, units = reading.draft.text, reading.units
+        language = self.drafting.language
+        article = np.array([is_article(text[start:end], language) for start, end in units])
         free = np.ones(len(units), dtype=bool)
         for kept in self.keep.find(text) if self.keep else ():
             free &= [end <= kept.start or start >= kept.end for start, end in units]
@@ -230,9 +233,15 @@ class TermPlacer:
                 first -= 1
             while last + 1 < len(units) and same[last + 1]:
                 last += 1
+            if article[first : last + 1].all():
+                continue
+            while article[first]:  # it stays, unless the term has its own
+                first += 1
+            own = is_article(place.term.target.split()[0], language)
+            first -= int(own and first > 0 and article[first - 1])
             free[first : last + 1] = False
             start, end = _without_marks(text, units[first][0], units[last][1])
-            start += elided(text[start:end], self.drafting.language)
+            start += elided(text[start:end], language)
             found.append(_Found(reading, place, first, last, start, end))
         return sorted(found, key=lambda each: each.first)
 
