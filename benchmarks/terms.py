@@ -2,16 +2,19 @@
 
     python -m benchmarks.terms MODEL [LINES]
 
-MODEL translates smallworld from English to Korean, and was not trained with terms. In each of LINES
-sentences that it was not trained on (default: 500), one noun is given a translation that is another
-noun: of smallworld, or one that smallworld does not have. Lines in which the plain translation does
-not have the usual noun once are left out. What is expected is the plain translation with the noun
-exchanged, and the particle after it as smallworld's own grammar writes it.
+MODEL translates smallworld from English to Korean, or Multi30k from English to German
+($JUMOK_DATA/multi30k). In each of LINES sentences that it was not trained on (default: 500), one
+noun is given a translation that is another noun: of smallworld, one that smallworld does not have,
+or a German one of any gender. What is expected is the plain translation with the noun exchanged,
+and, in Korean, with the particle after it as smallworld's own grammar writes it. Lines in
+which the plain translation does not have the usual noun once count for the first figures alone.
 """
 
+import os
 import re
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from random import Random
 
 from jumok.evaluation.text import score_text
@@ -22,12 +25,44 @@ from smallworld.lexicon import ALL_NOUNS
 
 UNSEEN = ["궤짝", "태블릿", "드론", "강좌", "냉장고", "꿀벌", "수달", "라디오", "축구단", "번역기"]
 UNSEEN += ["오리발", "유리잔", "대장간", "전기 주전자", "조선 백자"]
+GERMAN = """
+man Mann, woman Frau, dog Hund, boy Junge, girl Mädchen, shirt Hemd, hat Hut, ball Ball,
+street Straße, beach Strand, car Auto, horse Pferd, guitar Gitarre, water Wasser, child Kind,
+table Tisch, bench Bank, tree Baum, mountain Berg, snow Schnee, jacket Jacke, camera Kamera,
+field Feld, wall Wand, building Gebäude, baby Baby
+"""
+GERMAN_TERMS = ["Roboter", "Dackel", "Schornstein", "Kompass", "Drohne", "Giraffe", "Bibliothek"]
+GERMAN_TERMS += ["Trompete", "Krokodil", "Zelt", "Museum", "Klavier"]
+GERMAN_ENDING = r"(?:e?n|e?s|e)?\b"
+Row = tuple[str, str, str, str]
+"""(sentence, its noun, the usual translation, the term)."""
+
 FORMS = {pair for pair in PARTICLES.values() if pair[0] != pair[1]}
 FORMS |= {("이에요", "예요"), ("이었어요", "였어요"), ("이야", "야"), ("이었다", "였다")}
 
 
-def lines(count: int) -> Iterator[tuple[str, str, str, str]]:
-    """(sentence, its noun, the usual translation, the term)."""
+def captions(count: int) -> Iterator[Row]:
+    """Sentences of Multi30k."""
+    random = Random(1)
+    nouns = dict(pair.split() for pair in GERMAN.split(","))
+    file = Path(os.environ["JUMOK_DATA"], "multi30k/test_2016_flickr.en")
+    for source in file.read_text("utf-8").splitlines():
+        words = re.findall(r"\w+", source.lower())
+        found = [word for word in words if word in nouns and words.count(word) == 1]
+        if found and count:
+            noun = random.choice(found)
+            yield source, noun, nouns[noun], random.choice(GERMAN_TERMS)
+            count -= 1
+
+
+def exchanged_german(text: str, usual: str, term: str) -> str | None:
+    """As `exchanged`."""
+    changed, times = re.subn(rf"\b{usual}{GERMAN_ENDING}", term, text)
+    return changed if times == 1 else None
+
+
+def lines(count: int) -> Iterator[Row]:
+    """Sentences of smallworld."""
     random = Random(1)
     korean = sorted({noun.korean for noun in ALL_NOUNS.values()})
     known = {noun.english: noun for noun in ALL_NOUNS.values()}
@@ -61,17 +96,22 @@ def exchanged(text: str, usual: str, term: str) -> str | None:
 def main() -> None:
     model, count = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 500
     translator = Translator.load(model)
-    rows = list(lines(count))
+    german = translator.target_language == "de"
+    rows = list((captions if german else lines)(count))
     plain = translator.translate([source for source, *_ in rows])
-    tried = []
+    tried, counted = [], []
     for (source, noun, usual, term), one in zip(rows, plain, strict=True):
-        expected = exchanged(one.text, usual, term)
-        if expected is None:
-            continue
+        expected = (exchanged_german if german else exchanged)(one.text, usual, term)
         (found,) = translator.translate([source], glossary={noun: term})
-        tried.append((source, noun, usual, term, one.text, expected, found))
+        counted.append((found.text.count(term), bool(found.missing_terms)))
+        if expected is not None:
+            tried.append((source, noun, usual, term, one.text, expected, found))
+    print(f"{len(rows)} lines")
+    print(f"once: {sum(times == 1 for times, _ in counted) / len(rows):.1%}")
+    print(f"once, or said to be missing: {sum(n == 1 or no for n, no in counted) / len(rows):.1%}")
     once = [found.text.count(term) == 1 for *_, term, _, _, found in tried]
-    gone = [not re.search(rf"(?<!\S){usual}", f.text) for _, _, usual, _, _, _, f in tried]
+    begun = r"\b" if german else r"(?<!\S)"
+    gone = [not re.search(begun + usual, f.text) for _, _, usual, _, _, _, f in tried]
     equal = [found.text == expected for *_, expected, found in tried]
     said = [bool(found.missing_terms) for *_, found in tried]
     rest = [
@@ -84,11 +124,11 @@ def main() -> None:
     (bleu,) = score_text(
         [text for text, _ in rest],
         [text for _, text in rest],
-        target_language="ko",
+        target_language=translator.target_language,
         metrics=["bleu"],
         resamples=0,
     )
-    print(f"{len(tried)} lines of {len(rows)}")
+    print(f"{len(tried)} lines whose plain translation has the usual noun once")
     for name, flags in (("once", once), ("usual word gone", gone), ("as expected", equal)):
         print(f"{name}: {sum(flags) / len(flags):.1%}")
     print(f"said to be missing: {sum(said) / len(said):.1%}")

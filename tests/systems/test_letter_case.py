@@ -77,10 +77,15 @@ def test_a_beginning_says_the_case(translator: Translator) -> None:
     assert second.text == "ES VERLOR DIE STRASSE PETER."
 
 
-def test_a_term_is_found_in_capitals(translator: Translator) -> None:
-    (one,) = translator.translate(["THE ROAD LOST PETER."], glossary={"road": "die Gasse"})
-    assert "DIE GASSE" in one.text
-    assert one.terms == ("die Gasse",)
+@pytest.mark.parametrize(
+    ("term", "expected"),
+    [("Dackel", "MARY SAH DEN DACKEL."), ("eine Katze", "MARY SAH EINE KATZE.")],
+)
+def test_a_term_is_found_in_capitals(translator: Translator, term: str, expected: str) -> None:
+    """Its own article replaces the other one, which stays otherwise."""
+    (one,) = translator.translate(["MARY SAW THE DOG."], glossary={"dog": term})
+    assert one.text == expected
+    assert one.terms == (term,)
 
 
 def test_scores_of_capitals_are_of_the_whole_line(translator: Translator) -> None:

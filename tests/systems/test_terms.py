@@ -5,15 +5,21 @@ from pathlib import Path
 import pytest
 
 from jumok.decoding import DecodingOptions
+from jumok.systems.translation.judging import TERM_FORM
 from jumok.systems.translation.terms.glossary import Glossary
-from jumok.systems.translation.terms.particles import fitted, suffixes
+from jumok.systems.translation.terms.particles import fitted, may_not_fit, suffixes
 from jumok.systems.translation.translator import Translator
-from tests.systems.worded import worded_translator
+from tests.systems.worded import french_translator, worded_translator
 
 
 @pytest.fixture(scope="module")
 def translator() -> Translator:
     return worded_translator()
+
+
+@pytest.fixture(scope="module")
+def french() -> Translator:
+    return french_translator()
 
 
 @pytest.mark.parametrize(
@@ -35,6 +41,34 @@ def test_a_term_is_in_the_place_of_its_word(translator, source, terms, expected)
     (one,) = translator.translate([source], glossary=terms)
     assert one.text == (expected or "고양이는 곰을 봤어요. 곰은 차를 숨겼어요.")
     assert one.missing_terms == ()
+
+
+@pytest.mark.parametrize(
+    ("source", "terms", "expected"),
+    [
+        ("The bird saw the cat.", {"bird": "médecin"}, "Le médecin a vu le chat."),
+        ("The cat lost the bird.", {"bird": "avion"}, "Le chat a perdu l'avion."),
+        ("The cat lost the bird.", {"bird": "ballon"}, "Le chat a perdu le ballon."),
+    ],
+)
+def test_a_short_article_stays_and_what_may_not_fit_is_said(
+    french: Translator, source: str, terms: dict[str, str], expected: str
+) -> None:
+    (one,) = french.translate([source], glossary=terms)
+    assert one.text == expected
+    assert one.terms == tuple(terms.values())
+    assert one.notes == (TERM_FORM,)
+    assert max(target for _, target in one.alignment) == len(one.text.split()) - 1
+
+
+def test_what_fits_has_no_note(translator: Translator, french: Translator) -> None:
+    (one,) = translator.translate(["the cat saw a dog."], glossary={"dog": "궤짝"})
+    assert one.notes == ()
+    (same,) = french.translate(["The cat saw the dog."], glossary={"dog": "chien"})
+    assert same.notes == ()
+    assert may_not_fit("This is a ", "otter", "en")
+    assert not may_not_fit("This is an ", "otter", "en")
+    assert not may_not_fit("This is the ", "otter", "en")
 
 
 def test_figures_are_those_of_the_text_with_the_term(translator: Translator) -> None:

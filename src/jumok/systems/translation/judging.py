@@ -25,7 +25,7 @@ UNKNOWN_SCRIPT, TARGET_LANGUAGE = "unknown-script", "target-language"
 UNKNOWN_WORDS = "unknown-words"
 EMPTY, COPIED, REPETITION = "empty", "copied", "repetition"
 TOO_LONG, TOO_SHORT = "too-long", "too-short"
-SEARCHED_AGAIN = "searched-again"
+SEARCHED_AGAIN, TERM_FORM = "searched-again", "term-form"
 
 NOTES = {
     UNKNOWN_SCRIPT: "written in a script that the source language does not use",
@@ -38,6 +38,7 @@ NOTES = {
     TOO_SHORT: "the translation is far shorter than usual",
     SEARCHED_AGAIN: "the first translation was empty, far too long or too short, or repeated "
     "itself, and another one was searched for",
+    TERM_FORM: "a term of the glossary replaced a word; articles and endings may not fit it",
 }
 """What each code in the notes of a translation means."""
 

@@ -60,7 +60,7 @@ class Segment:
 
     @property
     def source(self) -> str:
-        """What it says in its line, with the signs."""
+        """Its part of the line, with the signs."""
         return f"{self.before}{self.given or self.text}{self.after}"
 
     @property

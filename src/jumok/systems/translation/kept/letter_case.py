@@ -60,8 +60,8 @@ class LetterCase:
     target: str
 
     def read(self, text: str, line: str) -> Recased | None:
-        """The segment of a line in the case of usual sentences; None: it is in it, or it cannot be
-        told.
+        """The segment of a line in the case of usual sentences; None: it is in that already, or
+        may be.
         """
         if not _may_differ(text):
             return None

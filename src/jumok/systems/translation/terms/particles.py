@@ -1,7 +1,9 @@
 """What may follow a noun within its word, and its form after another noun.
 
 Korean writes particles and the copula together with the noun, and some depend on its last sound:
-고양이는, but 소년은. Other languages have nothing of the kind here.
+고양이는, but 소년은. French, Italian and Catalan write a short article together with a noun that
+begins with a vowel: l'homme, but le médecin. In most languages the end of a noun and the words
+around it depend on its gender and case, which are not known of a term.
 """
 
 import re
@@ -34,6 +36,26 @@ _SOUNDS |= dict.fromkeys("MN", "consonant")
 _LATIN = dict.fromkeys("mn", "consonant") | {"l": "liquid"}
 _LIQUID = 8  # ㄹ among the final consonants of a Hangul syllable
 _HANGUL = re.compile("[가-힣]+")
+_ELIDED = {
+    "fr": re.compile(r"(?:[dl]|(?:jus|lors|puis|quel)?qu)['’](?=[^\W\d])", re.IGNORECASE),
+    "it": re.compile(r"(?:[dl]|un|[dn]ell|qu?ell|[ds]?all|sull)['’](?=[^\W\d])", re.IGNORECASE),
+    "ca": re.compile(r"[dl]['’](?=[^\W\d])", re.IGNORECASE),
+}
+_ARTICLES = {
+    "de": "der die das den dem des ein eine einen einem einer eines",
+    "nl": "de het een",
+    "en": "the a an",
+    "fr": "le la les un une des du",
+    "es": "el la los las un una unos unas",
+    "it": "il lo la i gli le un uno una",
+    "pt": "o a os as um uma uns umas",
+    "ca": "el la els les un una uns unes",
+}
+_VOWELS = "aeiouhyàâäáéèêëíîïóôöúùûü"
+_ALWAYS_SO = {"ko", "ja", "zh", "vi", "th", "id", "ms", "lo", "km", "my"}
+"""Languages whose words do not depend on the nouns beside them."""
+
+_ARTICLE = re.compile(r"(?<!\w)an? \Z", re.IGNORECASE)
 _NOTE = re.compile(r"\([^()]*\)\Z")
 
 
@@ -58,6 +80,37 @@ def fitted(noun: str, suffix: str) -> str:
     after_consonant, after_vowel = _FORMS[begun]
     as_after_vowel = sound == "vowel" or (sound == "liquid" and after_vowel.startswith("로"))
     return (after_vowel if as_after_vowel else after_consonant) + suffix[len(begun) :]
+
+
+def elided(word: str, language: str) -> int:
+    """How many of the first characters of a word are a short article or the like: l'homme."""
+    match = _ELIDED[language].match(word) if language in _ELIDED else None
+    return match.end() if match else 0
+
+
+def is_article(word: str, language: str) -> bool:
+    """Whether a word, which a noun may follow, is an article alone."""
+    return word.lower() in _ARTICLES.get(language, "").split()
+
+
+def before_noun(text: str, noun: str, language: str) -> str:
+    """A text that ends with a short article, as it is before another noun."""
+    if language != "fr" or text[-1:] not in ("'", "’") or noun[0].lower() in _VOWELS:
+        return text
+    return text[:-1] + "e "  # of the noun's gender nothing is known: le or la
+
+
+def may_not_fit(text: str, noun: str, language: str) -> bool:
+    """Whether the words before or behind a noun may be wrong since it is in the place of another.
+
+    Args:
+        text: what precedes it.
+    """
+    if language == "en":
+        article = _ARTICLE.search(text)
+        long = noun[0].lower() in "aeiou"
+        return article is not None and long != (len(article[0]) == len("an "))
+    return language not in _ALWAYS_SO
 
 
 def _is_suffix(text: str) -> bool:

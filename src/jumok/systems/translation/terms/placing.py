@@ -21,6 +21,7 @@ from jumok.data.texts.tokenizer import NOT_UTF8
 from jumok.data.tokenizer import UNKNOWN, plain_words
 from jumok.decoding.rank import Ranker
 from jumok.systems.translation.drafts import Drafting
+from jumok.systems.translation.judging import TERM_FORM
 from jumok.systems.translation.kept.inserting import word_spans
 from jumok.systems.translation.kept.keeping import Keep
 from jumok.systems.translation.result import Draft
@@ -28,7 +29,15 @@ from jumok.systems.translation.searching import Searcher
 from jumok.systems.translation.segments import Segment
 from jumok.systems.translation.sentences import Span
 from jumok.systems.translation.terms.glossary import TermPlace
-from jumok.systems.translation.terms.particles import PROBES, fitted, suffixes
+from jumok.systems.translation.terms.particles import (
+    PROBES,
+    before_noun,
+    elided,
+    fitted,
+    is_article,
+    may_not_fit,
+    suffixes,
+)
 
 SURE = 1.5
 """Nats: the least evidence for a word that is replaced."""
@@ -118,7 +127,7 @@ class TermPlacer:
             return changed
         found = self._locate(readings, [places[each.row][:MOST] for each in readings])
         for reading, of_reading in zip(readings, self._without_suffixes(found), strict=True):
-            if _replace(reading, places[reading.row], of_reading):
+            if _replace(reading, places[reading.row], of_reading, self.drafting.language):
                 changed.append((reading.row, reading.draft))
         return changed
 
@@ -207,6 +216,8 @@ class TermPlacer:
     ) -> list[_Found]:
         """The words of each term: those that are the surest first, and each only once."""
         text, units = reading.draft.text, reading.units
+        language = self.drafting.language
+        article = np.array([is_article(text[start:end], language) for start, end in units])
         free = np.ones(len(units), dtype=bool)
         for kept in self.keep.find(text) if self.keep else ():
             free &= [end <= kept.start or start >= kept.end for start, end in units]
@@ -222,8 +233,15 @@ class TermPlacer:
                 first -= 1
             while last + 1 < len(units) and same[last + 1]:
                 last += 1
+            if article[first : last + 1].all():
+                continue
+            while article[first]:  # it stays, unless the term has its own
+                first += 1
+            own = is_article(place.term.target.split()[0], language)
+            first -= int(own and first > 0 and article[first - 1])
             free[first : last + 1] = False
             start, end = _without_marks(text, units[first][0], units[last][1])
+            start += elided(text[start:end], language)
             found.append(_Found(reading, place, first, last, start, end))
         return sorted(found, key=lambda each: each.first)
 
@@ -273,7 +291,9 @@ def _without_marks(text: str, start: int, end: int) -> Span:
     return (first, last) if first < last else (start, end)
 
 
-def _replace(reading: _Reading, places: Sequence[TermPlace], found: Sequence[_Found]) -> bool:
+def _replace(
+    reading: _Reading, places: Sequence[TermPlace], found: Sequence[_Found], language: str
+) -> bool:
     """Writes the terms into a draft; whether its text was changed."""
     draft, text = reading.draft, reading.draft.text
     linked = draft.alignment
@@ -281,7 +301,10 @@ def _replace(reading: _Reading, places: Sequence[TermPlace], found: Sequence[_Fo
         if each.core == each.place.term.target:
             continue
         end = reading.units[each.last][1]
-        changed = text[: each.start] + each.written + text[end:]
+        before = before_noun(text[: each.start], each.written, language)
+        changed = before + each.written + text[end:]
+        if may_not_fit(before, each.written, language):
+            draft.notes = tuple(dict.fromkeys((*draft.notes, TERM_FORM)))
         if linked is not None:
             more = len(plain_words(changed)) - len(plain_words(text))
             linked = _moved(linked, each, more, _words_of(reading.part.text, each.place))
