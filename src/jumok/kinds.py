@@ -165,14 +165,6 @@ KINDS: dict[str, Kind] = {
         options=frozenset({"columns", "train"}),
         corpus="jumok.cli.head_cards.corpora:TextsCorpus",
     ),
-    # A folder in Hugging Face's format: its encoder is read, and is not trained here.
-    "bert": Kind(
-        verb="look",
-        reads="text",
-        writes="gaps",
-        system="jumok.systems.bert:Bert",
-        trace="jumok.tracing.texts:BERT",
-    ),
 }
 """By the task that a bundle names."""
 

@@ -33,7 +33,7 @@ def write_bahdanau(folder: Path) -> Path:
 
 
 def write_bert(folder: Path) -> Path:
-    from tests.parity.bert import bert, save  # transformers takes seconds to import
+    from tests.interop.bert import bert, save  # transformers takes seconds to import
 
     return save(bert().bert, folder)
 

@@ -9,7 +9,7 @@ from jumok.inspection.page.tours import built_in, unmet
 from jumok.tracing.catalog import load_family
 from tests.browser.conftest import PATIENCE, open_view, views_of
 from tests.inspection.traces import HOSTILE, trace
-from tests.parity.bert import bert, save
+from tests.interop.bert import bert, save
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
 

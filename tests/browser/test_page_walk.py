@@ -13,7 +13,7 @@ from jumok.data.tokenizer import END, START
 from tests.browser.by_hand import attend, block, times
 from tests.browser.kinds import GATED, write_bahdanau
 from tests.browser.walking import ONLY, Walk, near, number, numbers, translated_by_hand
-from tests.parity.bert import bert, save
+from tests.interop.bert import bert, save
 from tests.systems.lm import write_lm
 from tests.systems.pictures import write_captioner, write_noise
 from tests.systems.untrained import write_classifier, write_masked

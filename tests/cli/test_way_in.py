@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from jumok.cli import way_in
 from jumok.cli.main import app
 from tests.inspection.pages import inside
-from tests.parity.bert import bert, save
+from tests.interop.bert import bert, save
 from tests.systems.lm import write_lm
 from tests.systems.pictures import write_captioner, write_pictures
 from tests.systems.untrained import write_classifier, write_masked, write_text_classifier

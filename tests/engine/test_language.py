@@ -26,6 +26,10 @@ KINDS = {
         "norm_kind": "rms", "feedforward_kind": "gated", "activation": "silu", "bias": False,
         "kv_heads": 1, "positions": "rotary", "tied": False,
     },
+    "as gpt-2": {
+        "positions": "learned", "activation": "gelu_tanh", "embedding_scale": False,
+        "output_bias": True,
+    },
     "alibi, post, odd": {"positions": "alibi", "norm": "post", "dim": 42, "feedforward": 53},
     "windows": {"window": 4, "window_layers": ("window", "whole"), "positions": "rotary"},
     "sinusoidal": {"positions": "sinusoidal", "process_heads": ("qk-norm",)},

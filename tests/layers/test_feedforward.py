@@ -12,7 +12,13 @@ from tests.parity.torch_weights import roughen
 
 
 @pytest.mark.parametrize(
-    ("activation", "bend"), [("relu", F.relu), ("gelu", F.gelu), ("relu2", ACT2FN["relu2"])]
+    ("activation", "bend"),
+    [
+        ("relu", F.relu),
+        ("gelu", F.gelu),
+        ("gelu_tanh", ACT2FN["gelu_new"]),
+        ("relu2", ACT2FN["relu2"]),
+    ],
 )
 @pytest.mark.parametrize("hidden", [29, 32])  # in torch, and in C
 def test_feedforward_is_two_layers_with_a_bend(activation, bend, hidden):
@@ -85,4 +91,4 @@ def test_dropout_is_of_the_gated_activations_while_training():
 
 
 def test_every_activation_has_a_name():
-    assert sorted(ACTIVATIONS) == ["gelu", "relu", "relu2", "silu"]
+    assert sorted(ACTIVATIONS) == ["gelu", "gelu_tanh", "relu", "relu2", "silu"]

@@ -14,6 +14,7 @@ VARIANTS = [
     {},
     {"norm": "post", "bias": False},
     {"tied": "target", "norm_kind": "rms"},
+    {"output_bias": True, "embedding_scale": False},
     {"tied": "none", "feedforward_kind": "gated"},
     {"positions": "learned", "max_length": 11},
     {"positions": "rotary", "kv_heads": 1},

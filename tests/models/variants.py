@@ -30,6 +30,7 @@ VARIANTS = {
     "full-size heads": {"head_dim": 15},
     "own head sizes kernels": {"head_dim": 16, "value_dim": 32, "norm": "post"},
     "gelu": {"activation": "gelu"},
+    "output bias": {"output_bias": True, "embedding_scale": False, "activation": "gelu_tanh"},
     "table outgrown": {"max_length": 3},
     "grouped": {"kv_heads": 1},
     "grouped kernels": {

@@ -9,11 +9,11 @@ from typer.testing import CliRunner
 
 import jumok
 from jumok.cli.main import app
-from jumok.systems.bert import Bert
+from jumok.systems.masked_model import MaskedModel
 
 pytest.importorskip("transformers")
 
-from tests.parity.bert import DIM, LENGTH, bert, save
+from tests.interop.bert import DIM, LENGTH, bert, save
 
 TEXTS = ["the cats sat downly", "the cat", ""]
 IDS = [[2, 5, 6, 9, 7, 8, 10, 3], [2, 5, 6, 3], [2, 3]]
@@ -25,9 +25,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def system(folder: Path) -> Bert:
+def system(folder: Path) -> MaskedModel:
     loaded = jumok.load(folder, device="cpu")
-    assert isinstance(loaded, Bert)
+    assert isinstance(loaded, MaskedModel)
     return loaded
 
 
@@ -37,16 +37,14 @@ def states(ids: list[int]) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("batch_size", [1, 2, 32])
-def test_a_sentence_is_the_mean_of_its_pieces(system: Bert, batch_size: int) -> None:
+def test_a_sentence_is_the_mean_of_its_pieces(system: MaskedModel, batch_size: int) -> None:
     expected = torch.stack([states(ids).mean(0) for ids in IDS])
     found = system.sentence_vectors(TEXTS, batch_size)
     torch.testing.assert_close(found, expected, atol=1e-5, rtol=0)
     assert system.sentence_vectors([]).shape == (0, DIM)
-    answers = system.answer(TEXTS)
-    torch.testing.assert_close(torch.tensor([each["vector"] for each in answers]), found)
 
 
-def test_a_word_is_the_mean_of_its_pieces(system: Bert) -> None:
+def test_a_word_is_the_mean_of_its_pieces(system: MaskedModel) -> None:
     words, vectors = system.word_vectors(TEXTS[0])
     assert words == ("the", "cats", "sat", "downly")
     all_states = states(IDS[0])
@@ -57,7 +55,7 @@ def test_a_word_is_the_mean_of_its_pieces(system: Bert) -> None:
     assert system.word_vectors("")[1].shape == (0, DIM)
 
 
-def test_of_a_long_text_the_beginning_is_read(system: Bert) -> None:
+def test_of_a_long_text_the_beginning_is_read(system: MaskedModel) -> None:
     long = "the cat " * LENGTH
     begun = [*[2, *([5, 6] * LENGTH)][: LENGTH - 1], 3]
     expected = states(begun).mean(0)
@@ -70,7 +68,7 @@ def test_the_number_format_is_known(folder: Path) -> None:
     assert loaded.computed_by == {"name": "torch", "precision": "bf16"}
 
 
-def test_whole_words_are_a_space(system: Bert) -> None:
+def test_whole_words_are_a_space(system: MaskedModel) -> None:
     assert system.word_space().words == ["the", "cat", "sat", "down"]
 
 
@@ -83,15 +81,25 @@ def test_embed_takes_the_folder(folder: Path) -> None:
 
 def test_another_verb_names_the_one_that_reads_it(folder: Path) -> None:
     error = CliRunner().invoke(app, ["translate", str(folder)], input="a\n").exception
-    assert "jumok cannot translate with a bert model of transformers (BertModel)" in str(error)
-    assert "jumok look, explain and embed" in str(error)
+    assert "this model cannot translate" in str(error)
+    assert "jumok fill" in str(error)
     error = CliRunner().invoke(app, ["info", str(folder)]).exception
     assert f"{folder}: this is a bert model of transformers (BertModel)" in str(error)
-    assert "jumok look, explain and embed" in str(error)
+    assert "jumok import FOLDER --output MODEL" in str(error)
 
 
-def test_a_masked_language_model_of_transformers_is_called_so(tmp_path: Path) -> None:
-    save(bert(), tmp_path)
-    error = CliRunner().invoke(app, ["fill", str(tmp_path)], input="the [MASK]\n").exception
-    assert "cannot fill with a bert model of transformers (BertForMaskedLM)" in str(error)
-    assert "only its encoder is read" in str(error)
+def test_an_encoder_alone_fills_nothing(folder: Path) -> None:
+    error = CliRunner().invoke(app, ["fill", str(folder)], input="the [MASK]\n").exception
+    assert "an encoder without a prediction head" in str(error)
+
+
+def test_a_masked_language_model_fills_as_transformers_does(tmp_path: Path) -> None:
+    (filled,) = jumok.load(save(bert(), tmp_path), kind=MaskedModel, device="cpu").fill(
+        ["the [MASK] sat"], top=3
+    )
+    with torch.no_grad():
+        logits = bert()(torch.tensor([[2, 5, 4, 7, 3]])).logits[0, 2]
+    expected = logits.softmax(0)
+    words = {"the": 5, "cat": 6, "sat": 7, "down": 8}
+    for candidate in filled.gaps[0]:
+        assert candidate.probability == pytest.approx(float(expected[words[candidate.text]]))

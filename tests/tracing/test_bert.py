@@ -8,14 +8,14 @@ import torch
 from typer.testing import CliRunner
 
 from jumok.cli.main import app
-from jumok.errors import ConfigError, DataError
+from jumok.errors import DataError, ModelError
 from jumok.inspection.hooks.intervene import Change
 from jumok.tracing.catalog import Family, load_family
 
 pytest.importorskip("transformers")
 
 from tests.inspection.pages import inside
-from tests.parity.bert import LAYERS, LENGTH, bert, save
+from tests.interop.bert import LAYERS, LENGTH, bert, save
 
 TEXT = "the cats sat downly"
 
@@ -38,7 +38,7 @@ def test_the_weights_are_hugging_faces(family: Family) -> None:
     for site, expected in zip(trace.sites, theirs.attentions, strict=True):
         np.testing.assert_allclose(site.weights, expected[0].numpy(), atol=1e-5)
     axis = trace.axes[trace.sites[0].queries]
-    assert axis.tokens == ("[CLS]", "the", "cat", "##s", "sat", "down", "##ly", "[SEP]")
+    assert axis.tokens == ("[CLS]", "▁the", "▁cat", "s", "▁sat", "▁down", "ly", "[SEP]")
     assert axis.texts == ("the", "cats", "sat", "downly")
     assert family.name == "small-bert"
     assert trace.steps == ()
@@ -58,8 +58,10 @@ def test_what_cannot_be_looked_at_is_refused(family: Family) -> None:
         family.trace("the cat " * 9)
     with pytest.raises(DataError, match="at least one word"):
         family.trace(" ")
-    with pytest.raises(ConfigError, match="this model has no output layer"):
+    with pytest.raises(DataError, match="every gap needs its token"):
         family.trace(TEXT, "the")
+    with pytest.raises(ModelError, match="without a prediction head"):
+        family.trace("the [MASK] sat")
 
 
 def test_look_makes_a_page_of_it(folder: Path, tmp_path: Path) -> None:

@@ -147,7 +147,7 @@ def test_the_sites_of_a_captioner_of_features(tmp_path):
 
 def test_the_sites_of_a_pretrained_bert(tmp_path):
     pytest.importorskip("transformers")
-    from tests.parity.bert import LAYERS, bert, save
+    from tests.interop.bert import LAYERS, bert, save
 
     family = load_family(save(bert().bert, tmp_path / "small-bert"), device="cpu")
     assert rows(family.trace("the cats sat")) == [

@@ -80,6 +80,39 @@ class MeasuredQuality:
 
 
 @dataclass(frozen=True)
+class Provenance:
+    """Where an imported model comes from.
+
+    Attributes:
+        family: such as "BERT".
+        name: that of its folder.
+        files: the SHA-256 of its config and its weights, by the names of the files.
+        licence: as the folder names it; "": it names none.
+        changes: what the bundle does otherwise, one line each.
+        compared: what was compared with the original code; "": nothing.
+    """
+
+    __pydantic_config__: ClassVar[dict[str, str]] = ALL_KNOWN
+
+    family: str
+    name: str
+    files: dict[str, str]
+    licence: str = ""
+    changes: tuple[str, ...] = ()
+    compared: str = ""
+
+    def lines(self) -> list[str]:
+        """In words, one line a fact."""
+        return [
+            f"{self.family}, from the folder {self.name}",
+            f"licence: {self.licence or 'the folder names none'}",
+            *(f"{name}: SHA-256 {digest}" for name, digest in self.files.items()),
+            *self.changes,
+            f"compared: {self.compared or 'nothing, as transformers is not installed'}",
+        ]
+
+
+@dataclass(frozen=True)
 class Card:
     """The model card: training data, training time and scores.
 
@@ -92,6 +125,7 @@ class Card:
         date: ISO 8601.
         started_from: the name and the fingerprint of the model that was trained further; "" for a
             model trained from scratch.
+        provenance: of an imported model; None: it was trained here.
         quality: what was lost by quantizing; None for a model as it was trained.
         confidence: None: it was not measured.
     """
@@ -107,6 +141,7 @@ class Card:
     date: str = ""
     notes: tuple[str, ...] = ()
     started_from: str = ""
+    provenance: Provenance | None = None
     quality: MeasuredQuality | None = None
     confidence: Calibration | None = None
 
@@ -152,6 +187,16 @@ def languages_text(config: BundleConfig) -> str:
     return f", {' → '.join(known)}" if known else ""
 
 
+def _training_lines(card: Card) -> list[str]:
+    return [
+        *card.trained_on,
+        *([card.examples] if card.examples else []),
+        f"{card.steps:,} steps in {card.minutes:.0f} minutes, finished {card.date}",
+        *([f"trained further from {card.started_from}"] if card.started_from else []),
+        *card.notes,
+    ]
+
+
 def card_text(config: BundleConfig, card: Card) -> str:
     """README.md: the card in Markdown."""
     lines = [
@@ -161,14 +206,12 @@ def card_text(config: BundleConfig, card: Card) -> str:
         "",
         "    jumok info THIS_FOLDER",
         "",
-        "## Training",
-        "",
-        *(f"- {line}" for line in card.trained_on),
-        *([f"- {card.examples}"] if card.examples else []),
-        f"- {card.steps:,} steps in {card.minutes:.0f} minutes, finished {card.date}",
-        *([f"- trained further from {card.started_from}"] if card.started_from else []),
-        *(f"- {line}" for line in card.notes),
     ]
+    if card.provenance is not None:
+        lines += ["## Imported", "", *(f"- {line}" for line in card.provenance.lines())]
+        lines += [f"- {line}" for line in card.notes]
+    else:
+        lines += ["## Training", "", *(f"- {line}" for line in _training_lines(card))]
     if card.quality is not None:
         lines += ["", "## Quantized", "", *(f"- {line}" for line in card.quality.lines())]
     if card.scores:

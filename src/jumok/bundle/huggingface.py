@@ -10,7 +10,7 @@ CONFIG = "config.json"
 TOKENIZER = "tokenizer.json"
 """A file that is in such a folder, but in no bundle of jumok's."""
 
-READS = "of transformers' models jumok reads BERT: jumok look, explain and embed"
+READS = "jumok import FOLDER --output MODEL makes a bundle of it, or says why it cannot"
 
 
 class HuggingFaceModel(NamedTuple):
@@ -48,16 +48,3 @@ def detect_huggingface(folder: Path) -> HuggingFaceModel | None:
     architectures = config.get("architectures")
     first = architectures[0] if isinstance(architectures, list) and architectures else ""
     return HuggingFaceModel(str(config.get("model_type", "")), str(first))
-
-
-def refuse_other_kinds(folder: Path, kind: str) -> None:
-    """Raises a BundleError where a folder of transformers contains an unsupported model."""
-    model = detect_huggingface(folder)
-    if model is not None and model.kind != kind and (folder / CONFIG).is_file():
-        raise BundleError(
-            f"this is {model.named}, which jumok does not read.",
-            expected=f"model_type {kind!r} in {CONFIG}",
-            got=f"model_type {model.kind!r}" if model.kind else "no model_type",
-            do=READS,
-            place=Location(folder),
-        )

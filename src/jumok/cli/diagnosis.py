@@ -11,10 +11,11 @@ from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 from typing import Literal
 
+from jumok.bundle.huggingface import detect_huggingface
 from jumok.cli.screen import has_browser
 from jumok.engine import structures
 from jumok.environment import cache_folder, cpu, threads
-from jumok.errors import BundleError, ConfigError, MissingExtraError, optional_import
+from jumok.errors import BundleError, ConfigError, DataError, MissingExtraError, optional_import
 from jumok.kernels import texts
 from jumok.kernels.libraries import levels
 from jumok.kernels.libraries.building import Loaded, features, loaded
@@ -26,7 +27,7 @@ EXTRAS = {
     "clean": "data.clean: the language of each sentence",
     "documents": "translating HTML, Markdown, DOCX and subtitles",
     "formats": "reading TMX, PO, Parquet and .zst",
-    "huggingface": "BERT folders of Hugging Face",
+    "huggingface": "tokenizers of imported models",
     "images": "captions and classes of image files",
     "ko": "Korean BLEU by morphemes",
     "lab": "the figures of jumok lab",
@@ -73,10 +74,29 @@ def checks() -> Iterator[Check]:
     yield from _machine_checks()
 
 
+def import_check(folder: Path) -> Check:
+    """Whether the model of others in this folder can be imported, and as what."""
+    try:
+        from jumok.interop.importing import read_folder
+
+        imported = read_folder(folder)
+    except (BundleError, ConfigError, DataError, MissingExtraError) as error:
+        return Check("model", "broken", str(error).split("\n  do:")[0], error.do or "")
+    of = imported.provenance
+    words = f"{folder}: {of.family}, licence: {of.licence or 'none named'}; every tensor is known"
+    return Check("model", "ok", words, f"jumok import {folder} --output MODEL")
+
+
 def bundle_check(folder: Path) -> Check:
-    """Whether the bundle in this folder is as it was written."""
+    """Whether the bundle in this folder is as it was written; or whether it can become one."""
     from jumok.bundle.arrays import read_stored
     from jumok.bundle.reading import WEIGHTS, read_bundle
+
+    try:
+        if detect_huggingface(folder) is not None:
+            return import_check(folder)
+    except BundleError as error:
+        return Check("model", "broken", str(error).split("\n  do:")[0], error.do or "")
 
     try:
         bundle = read_bundle(folder)

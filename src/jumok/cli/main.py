@@ -46,6 +46,7 @@ class Verbs(LateGroup):
         "plan": LateVerb("jumok.cli.verbs.scale.plan:plan", MAKE),
         "sweep": LateVerb("jumok.cli.verbs.scale.sweep:sweep", MAKE),
         "smallworld": LateVerb("jumok.cli.verbs.smallworld:smallworld", MAKE),
+        "import": LateVerb("jumok.cli.verbs.import_:import_", MAKE),
         "translate": LateVerb("jumok.cli.verbs.translate:translate", USE),
         "caption": LateVerb("jumok.cli.verbs.caption:caption", USE),
         "classify": LateVerb("jumok.cli.verbs.classify:classify", USE),

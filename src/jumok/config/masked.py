@@ -23,9 +23,10 @@ class EncoderConfig(StackConfig):
 
 
 class MaskedConfig(EncoderConfig):
-    """A masked language model (Devlin et al. 2019)."""
+    """A masked language model (Devlin et al. 2019); without its head an encoder of texts."""
 
     kind: Literal["masked-lm"] = "masked-lm"
+    head: bool = True
 
 
 class TextClassifierConfig(EncoderConfig):

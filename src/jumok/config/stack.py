@@ -1,5 +1,6 @@
 """The keys that all models of Transformer blocks share."""
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,7 +23,7 @@ from jumok.specs import (
 )
 
 PositionKind = Annotated[str, part_name("positions", "none")]
-ActivationKind = Literal["relu", "relu2", "gelu", "silu"]
+ActivationKind = Literal["relu", "relu2", "gelu", "gelu_tanh", "silu"]
 HeadProcessKind = Annotated[str, part_name("head_process")]
 OutputProcessKind = Annotated[str, part_name("output_process")]
 Cap = Annotated[float, Field(gt=0.0, allow_inf_nan=False)]
@@ -84,6 +85,7 @@ class StackConfig(ModelSection):
     norm_epsilon: Annotated[float, Field(gt=0.0, lt=1.0)] = 1e-5
     positions: PositionKind = "sinusoidal"
     positions_join: Literal["add", "concatenate"] = "add"
+    embedding_scale: bool = True
     rotary_base: Annotated[float, Field(gt=1.0)] = 1e4
     max_length: Count = 1024
     window: Count | None = None
@@ -136,6 +138,11 @@ class StackConfig(ModelSection):
         copied = super().model_copy(update=update, deep=deep)
         copied.__dict__.pop("specs", None)
         return copied
+
+    @property
+    def embedding_factor(self) -> float:
+        """What the vectors of words are multiplied with."""
+        return math.sqrt(self.dim) if self.embedding_scale else 1.0
 
     @property
     def reach(self) -> int | None:
@@ -221,6 +228,7 @@ class WriterConfig(StackConfig):
     """Blocks that write: the states after the last one become logits of the next token."""
 
     logit_cap: Cap | None = None
+    output_bias: bool = False
 
 
 def kind_faults(config: StackConfig) -> Iterator[str]:

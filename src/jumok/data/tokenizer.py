@@ -194,7 +194,7 @@ class Tokenizer:
 
     @classmethod
     def load(cls, path: Path | str) -> "Tokenizer":
-        """The tokenizer in a SentencePiece model file."""
+        """The tokenizer in the file of a SentencePiece model or of a `JsonTokenizer`."""
         path = Path(path)
         try:
             model = path.read_bytes()
@@ -202,6 +202,10 @@ class Tokenizer:
             raise DataError(
                 "the tokenizer cannot be read.", got=error.strerror, place=Location(path)
             ) from None
+        if model.startswith(b"{"):
+            from jumok.data.json_tokenizer import JsonTokenizer
+
+            return JsonTokenizer(model, Location(path))
         return cls(model, Location(path))
 
     def save(self, path: Path | str) -> None:
@@ -245,10 +249,7 @@ class Tokenizer:
                 return self._words.flat(f"{joined}\n".encode(), len(texts))
             except UnicodeEncodeError:
                 writable(joined)  # raises, with the place
-        ids = self.encode_batch(texts, threads)
-        lengths = np.fromiter(map(len, ids), dtype=np.int64, count=len(ids))
-        flat = np.fromiter(chain.from_iterable(ids), dtype=np.uint32, count=int(lengths.sum()))
-        return flat, lengths
+        return flattened(self.encode_batch(texts, threads))
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of the ids, without PAD, START and END; no token is decoded to a line break."""
@@ -264,6 +265,23 @@ class Tokenizer:
 
     def words(self, ids: Sequence[int]) -> list[int]:
         return word_indices(self.pieces(ids))
+
+    def normalize(self, text: str) -> str:
+        """The text as it is read."""
+        return normalize(text)
+
+    def split(self, text: str) -> list[str]:
+        """The words of a text, which `words` counts."""
+        return plain_words(normalize(text))
+
+
+def flattened(
+    ids: Sequence[Sequence[int]],
+) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
+    """The ids of several texts one after another, and how many each text has."""
+    lengths = np.fromiter(map(len, ids), dtype=np.int64, count=len(ids))
+    flat = np.fromiter(chain.from_iterable(ids), dtype=np.uint32, count=int(lengths.sum()))
+    return flat, lengths
 
 
 def word_indices(pieces: Sequence[str]) -> list[int]:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from jumok.config.stack import StackConfig
 from jumok.engine import Precision
 from jumok.engine.embedding import TABLE_LENGTH, turns, vectors_of
-from jumok.engine.packing import Array, Packed, Weights, output_table
+from jumok.engine.packing import OUTPUT_BIAS, Array, Packed, Weights, output_table
 from jumok.engine.quantising import Quantised, stacked
 from jumok.engine.structures import (
     BlockLayout,
@@ -30,7 +30,7 @@ from jumok.specs import SHARPEST
 Elements = TypeVar("Elements", Array, npt.NDArray[np.int8])
 
 WIDTH_MULTIPLE = 16
-ACTIVATIONS = ("relu", "gelu", "silu")
+ACTIVATIONS = ("relu", "gelu", "silu", "gelu_tanh")
 LayerWeights = tuple[Array | Quantised, Array]
 """(outputs inputs), and the biases"""
 
@@ -182,7 +182,8 @@ class PackedStacks:
     def _output(self) -> LinearLayout:
         name, dim = output_table(self._integers, self._weights), self._config.dim
         rows = len(self._integers[name].scales if name in self._integers else self._weights[name])
-        return self._packed.matrix(self._filled(name, (1, rows), (1, dim), exact=True))
+        matrix = self._filled(name, (1, rows), (1, dim), exact=True)
+        return self._packed.matrix(matrix, self._weights.get(OUTPUT_BIAS))
 
     def _filled(
         self, name: str, outputs: tuple[int, int], inputs: tuple[int, int], *, exact: bool = False

@@ -42,7 +42,7 @@ class TokenVectors:
 
 def vectors_of(config: StackConfig, weights: Named, side: str, table: Array) -> TokenVectors:
     """The vectors of the words in `table` and of their places, for "encoder" or "decoder"."""
-    words = table * np.float32(math.sqrt(config.dim))
+    words = table * np.float32(config.embedding_factor)
     places = _place_vectors(config, weights, side)
     by_fraction = np.ones((1, 1), np.float32) if _by_length(config, side) else None
     if config.positions_join == "concatenate":

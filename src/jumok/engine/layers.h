@@ -28,7 +28,7 @@ typedef struct {
     int64_t window; /* how many positions a query sees on a side, its own counted; 0: all */
 } Block;
 
-enum { RELU, GELU, SILU };
+enum { RELU, GELU, SILU, GELU_TANH };
 
 typedef struct {
     int64_t dim, heads, kv_heads, head_dim, value_dim, hidden; /* widths filled up to a multiple of 16 */
@@ -135,8 +135,12 @@ static inline floats gelu(floats x) {
     return x * choose(x > 0.0f, 1.0f - tail, tail);
 }
 
+/* x (1 + tanh z) / 2 = x sigmoid(2 z), z = sqrt(2 / pi) (x + 0.044715 x^3): Hendrycks and Gimpel 2016. */
+static inline floats gelu_tanh(floats x) { return x * sigmoid(1.59576912f * (x + 0.044715f * x * x * x)); }
+
 static inline floats activated(int64_t activation, floats x) {
     if (activation == GELU) return gelu(x);
+    if (activation == GELU_TANH) return gelu_tanh(x);
     return activation == SILU ? x * sigmoid(x) : larger(spread(0.0f), x);
 }
 

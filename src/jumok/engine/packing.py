@@ -21,6 +21,8 @@ GROUPS: dict[Precision, int] = {"fp32": 1, "bf16": 2, "int8": 4}
 OUTPUT_TABLES = "decoder.output.weight", "decoder.embedding.table", "encoder.embedding.table"
 """From states to logits: tied weights are there once, under the first of these names."""
 
+OUTPUT_BIAS = "decoder.output.bias"
+
 
 def output_table(*known: Container[str]) -> str:
     """The name of the matrix from states to logits among the known names."""

@@ -35,7 +35,7 @@ from jumok.layers.embedding import Embedding
 from jumok.layers.interfaces import Norm
 from jumok.layers.residual import PostNorm
 from jumok.models.decoder import TransformerDecoder
-from jumok.models.masked import MaskedLanguageModel
+from jumok.models.masked import MaskedLanguageModel, MissingHead
 from jumok.models.memory import Memory, SequenceToSequence
 from jumok.models.recurrent import RecurrentEncoder
 from jumok.models.recurrent_decoder import RecurrentDecoder
@@ -70,7 +70,7 @@ def output_layer_of(model: nn.Module, stack: str) -> OutputLayer | None:
     parent = model.get_submodule(stack)
     if isinstance(parent, TransformerDecoder):
         return parent.logits
-    if isinstance(model, MaskedLanguageModel):
+    if isinstance(model, MaskedLanguageModel) and not isinstance(model.head, MissingHead):
         return model.head
     return None
 

@@ -72,6 +72,7 @@ def consistent_cross_entropy(
     smoothing: float,
     weight: float,
     cap: float | None = None,
+    bias: Float[Tensor, " vocabulary"] | None = None,
 ) -> Float[Tensor, ""]:
     """The summed loss in nats of two forward passes over each target, and of their divergences.
 
@@ -80,7 +81,7 @@ def consistent_cross_entropy(
         weight: the factor of both divergences, each in nats.
     """
     pairs = hidden.flatten(0, 1)
-    return _ChunkedCrossEntropy.apply(pairs, output, targets, smoothing, None, weight, cap)
+    return _ChunkedCrossEntropy.apply(pairs, output, targets, smoothing, bias, weight, cap)
 
 
 def consistent_cross_entropy_plainly(
@@ -90,13 +91,14 @@ def consistent_cross_entropy_plainly(
     smoothing: float,
     weight: float,
     cap: float | None = None,
+    bias: Float[Tensor, " vocabulary"] | None = None,
 ) -> Float[Tensor, ""]:
     """The readable twin of `consistent_cross_entropy`."""
-    logits = F.linear(hidden, output)
+    logits = F.linear(hidden, output, bias)
     log_p = (logits if cap is None else soft_cap(logits, cap)).float().log_softmax(dim=-1)
     a, b = log_p.unbind(dim=1)
     loss = sum(
-        smoothed_cross_entropy_plainly(side, output, targets, smoothing, cap=cap)
+        smoothed_cross_entropy_plainly(side, output, targets, smoothing, bias, cap)
         for side in hidden.unbind(dim=1)
     )
     apart = ((a.exp() - b.exp()) * (a - b)).sum(dim=-1)

@@ -79,18 +79,21 @@ class Linear(nn.Linear):
 
 
 class Projection(nn.Module):
-    """States to logits, by a table that an embedding may share; no bias.
+    """States to logits, by a table that an embedding may share.
 
     Attributes:
         cap: the soft cap of the logits (`soft_cap`); None: they are not capped.
     """
 
-    def __init__(self, table: nn.Parameter, cap: float | None = None) -> None:
+    def __init__(
+        self, table: nn.Parameter, cap: float | None = None, *, bias: bool = False
+    ) -> None:
         super().__init__()
         self.weight = table
+        self.bias = nn.Parameter(torch.zeros(len(table))) if bias else None
         self.cap = cap
 
     def forward(self, states: Float[Tensor, "*axes dim"]) -> Float[Tensor, "*axes vocabulary"]:
-        """The dot product of each state with each row of the table, capped if there is a cap."""
-        logits = F.linear(states, self.weight)
+        """The dot product of each state with each row of the table, plus the bias, and capped."""
+        logits = F.linear(states, self.weight, self.bias)
         return logits if self.cap is None else soft_cap(logits, self.cap)

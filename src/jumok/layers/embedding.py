@@ -38,7 +38,7 @@ class Editable(Protocol):
 
 
 class Embedding(nn.Module):
-    """E[token] * sqrt(dim), with positions: + P[position], or joined otherwise.
+    """E[token] * scale, with positions: + P[position], or joined otherwise.
 
     Args:
         table: (vocabulary dim), which the output projection may share.
@@ -47,6 +47,7 @@ class Embedding(nn.Module):
         word_dropout: share of whole words replaced by zeros while training.
         norm: what follows the sum, before dropout: a LayerNorm in BERT (Devlin et al. 2019).
         part: "encoder": it reads whole texts; "decoder": it also reads token by token.
+        scale: None: sqrt(dim).
 
     Attributes:
         frozen: the rows of the table that training does not change
@@ -65,6 +66,7 @@ class Embedding(nn.Module):
         word_dropout: float = 0.0,
         norm: nn.Module | None = None,
         part: Part = "encoder",
+        scale: float | None = None,
     ) -> None:
         super().__init__()
         self.part = part
@@ -74,7 +76,7 @@ class Embedding(nn.Module):
         self.noise = noise
         self.word_dropout = word_dropout
         self.norm = norm or nn.Identity()
-        self.scale = math.sqrt(table.shape[1])
+        self.scale = math.sqrt(table.shape[1]) if scale is None else scale
         self.frozen: Int[Tensor, " rows"] | None = None
 
     def forward(

@@ -20,6 +20,11 @@ def gelu_dropout(states: States, drop: DropoutMask | None) -> States:
     return dropout(F.gelu(states), drop)
 
 
+def gelu_tanh_dropout(states: States, drop: DropoutMask | None) -> States:
+    """As `gelu_dropout`, with tanh in the place of erf; Hendrycks and Gimpel 2016, section 2."""
+    return dropout(F.gelu(states, approximate="tanh"), drop)
+
+
 def silu_dropout(states: States, drop: DropoutMask | None) -> States:
     """dropout(states * sigmoid(states)), which is also named swish."""
     return dropout(F.silu(states), drop)
@@ -35,6 +40,7 @@ ACTIVATIONS = {
     "relu": relu_dropout,
     "relu2": squared_relu_dropout,
     "gelu": gelu_dropout,
+    "gelu_tanh": gelu_tanh_dropout,
     "silu": silu_dropout,
 }
 

@@ -48,8 +48,9 @@ class BlockBuilder:
         config = self.config
         dropout = Dropout(config.dropout, self.noise)
         return Embedding(
-            table, self._positions(), dropout, self.noise, config.word_dropout, norm, part
-        )
+            table, self._positions(), dropout, self.noise, config.word_dropout, norm, part,
+            config.embedding_factor,
+        )  # fmt: skip
 
     def norm(self) -> nn.Module:
         """A norm of the stream."""

@@ -77,6 +77,7 @@ class CaptionerModel(SequenceToSequence):
                 table,
                 cap=config.decoder.logit_cap,
                 packs=not config.decoder.knows_row,
+                bias=config.decoder.output_bias,
             )
 
     @observable

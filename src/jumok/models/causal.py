@@ -30,8 +30,9 @@ class CausalLanguageModel(nn.Module):
         output = table if config.tied else embedding_table(vocabulary_size, config.dim)
         parts = BlockBuilder(config, self.noise)
         self.decoder = TransformerDecoder(
-            parts, config.layers, table, output, cross=False, cap=config.logit_cap
-        )
+            parts, config.layers, table, output, cross=False, cap=config.logit_cap,
+            bias=config.output_bias,
+        )  # fmt: skip
 
     def nothing(self, batch: int = 1) -> Memory:
         """The empty Memory of `batch` texts, for decoding."""

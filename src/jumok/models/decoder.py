@@ -38,6 +38,7 @@ class TransformerDecoder(nn.Module):
         output: (vocabulary dim), the matrix from states to logits.
         cross: False for a language model, which has no cross-attention.
         cap: the soft cap of the logits; None: they are not capped.
+        bias: whether the logits have a bias.
         packs: False if attention depends on the place in the row, which documents may not share.
     """
 
@@ -50,6 +51,8 @@ class TransformerDecoder(nn.Module):
         cross: bool = True,
         cap: float | None = None,
         packs: bool = True,
+        *,
+        bias: bool = False,
     ) -> None:
         super().__init__()
         self.packs = packs
@@ -57,7 +60,7 @@ class TransformerDecoder(nn.Module):
         self.embedding = parts.embedding("decoder", table)
         self.first_norm = parts.first_norm()
         self.blocks = parts.stack("decoder", layers, cross=cross)
-        self.output = Projection(output, cap)
+        self.output = Projection(output, cap, bias=bias)
 
     @observable
     def hidden(

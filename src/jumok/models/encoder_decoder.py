@@ -33,8 +33,9 @@ class Transformer(SequenceToSequence):
         output = embedding_table(vocabulary_size, config.dim) if config.tied == "none" else table
         self.encoder = TransformerEncoder(parts, config.encoder_layers, source_table)
         self.decoder = TransformerDecoder(
-            parts, config.decoder_layers, table, output, cap=config.logit_cap
-        )
+            parts, config.decoder_layers, table, output, cap=config.logit_cap,
+            bias=config.output_bias,
+        )  # fmt: skip
 
     @observable
     def encode(

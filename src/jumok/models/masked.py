@@ -11,6 +11,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from jumok.config.masked import EncoderConfig, MaskedConfig
+from jumok.errors import ModelError
 from jumok.kernels.linear import Linear, Projection
 from jumok.kernels.noise import Noise
 from jumok.layers.embedding import embedding_table
@@ -44,6 +45,26 @@ class PredictionHead(nn.Module):
         return self.output(self.transform(states)) + self.bias
 
 
+class MissingHead(PredictionHead):
+    """In the place of a head that an imported encoder does not have."""
+
+    def __init__(self, table: nn.Parameter) -> None:
+        nn.Module.__init__(self)
+        self.output = Projection(table)
+
+    def transform(self, states: Float[Tensor, "*axes dim"]) -> Float[Tensor, "*axes dim"]:
+        """Raises a ModelError if there is something to predict."""
+        if states.numel():
+            raise ModelError(
+                "this model is an encoder without a prediction head: it fills no gaps.",
+                do="jumok embed, look or explain; or train a classifier on it (model.pretrained)",
+            )
+        return states
+
+    def forward(self, states: Float[Tensor, "*axes dim"]) -> Float[Tensor, "*axes vocabulary"]:
+        return self.output(self.transform(states))
+
+
 class MaskedLanguageModel(nn.Module):
     """An encoder and a prediction head.
 
@@ -58,7 +79,8 @@ class MaskedLanguageModel(nn.Module):
         self.mask = pieces
         table = embedding_table(pieces + 1, config.dim)
         self.encoder = text_encoder(config, table, self.noise)
-        self.head = PredictionHead(config.dim, table, BlockBuilder(config, self.noise).norm())
+        norm = BlockBuilder(config, self.noise).norm() if config.head else None
+        self.head = MissingHead(table) if norm is None else PredictionHead(config.dim, table, norm)
 
     def forward(
         self,

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from jumok.config.causal import CausalConfig
 from jumok.config.recurrent import GATES, STATES, RecurrentConfig
 from jumok.config.section import ModelSection
-from jumok.config.stack import StackConfig
+from jumok.config.stack import StackConfig, WriterConfig
 from jumok.config.transformer import TransformerConfig
+from jumok.engine.packing import OUTPUT_BIAS
 from jumok.specs import AttentionSpec, Shapes, linear, under
 
 TABLE_NAMES = "encoder.embedding.table", "decoder.embedding.table", "decoder.output.weight"
@@ -39,6 +40,7 @@ def tensors_of(config: TransformerConfig, vocabulary: int) -> Tensors | None:
     if not is_described(config):
         return None
     shapes: Shapes = dict.fromkeys(TABLE_NAMES, (vocabulary, config.dim))
+    shapes |= _output_bias(config, vocabulary)
     shapes |= _stack_tensors(config, "encoder", config.encoder_layers, cross=False)
     shapes |= _stack_tensors(config, "decoder", config.decoder_layers, cross=True)
     return Tensors(shapes, TIED[config.tied])
@@ -49,8 +51,13 @@ def causal_tensors_of(config: CausalConfig, vocabulary: int) -> Tensors | None:
     if not is_described(config):
         return None
     shapes: Shapes = dict.fromkeys(TABLE_NAMES[1:], (vocabulary, config.dim))
+    shapes |= _output_bias(config, vocabulary)
     shapes |= _stack_tensors(config, "decoder", config.layers, cross=False)
     return Tensors(shapes, TIED["target" if config.tied else "none"])
+
+
+def _output_bias(config: WriterConfig, vocabulary: int) -> Shapes:
+    return {OUTPUT_BIAS: (vocabulary,)} if config.output_bias else {}
 
 
 def _stack_tensors(config: StackConfig, side: str, layers: int, *, cross: bool) -> Shapes:

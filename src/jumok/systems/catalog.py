@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import overload
 
-from jumok.bundle.huggingface import READS, TOKENIZER, detect_huggingface
+from jumok.bundle.huggingface import detect_huggingface
 from jumok.bundle.reading import Bundle, read_bundle
 from jumok.errors import BundleError, Location
 from jumok.kinds import KINDS, Kind
@@ -20,11 +20,11 @@ class OpenedModel:
 
     Attributes:
         task: what the first one is for.
-        parts: the bundles; a folder in Hugging Face's format is read when it is loaded.
+        parts: the bundles; a folder of transformers was imported for this process.
     """
 
     task: str
-    parts: tuple[Bundle | Path, ...]
+    parts: tuple[Bundle, ...]
 
     @property
     def kind(self) -> Kind:
@@ -32,7 +32,7 @@ class OpenedModel:
 
     @property
     def folders(self) -> tuple[Path, ...]:
-        return tuple(part.folder if isinstance(part, Bundle) else part for part in self.parts)
+        return tuple(part.folder for part in self.parts)
 
     @property
     def stamp(self) -> Stamp:
@@ -46,9 +46,8 @@ class OpenedModel:
 
     @property
     def name(self) -> str:
-        """The first model's name: on its card, or its folder's."""
-        first = self.parts[0]
-        return first.card.name if isinstance(first, Bundle) else first.resolve().name
+        """The first model's name, on its card."""
+        return self.parts[0].card.name
 
     def load(
         self,
@@ -72,13 +71,6 @@ class OpenedModel:
         """Raises a BundleError if a model is for another command."""
         for part, folder in zip(self.parts, self.folders, strict=True):
             its = KINDS[_task_of(part)].verb
-            huggingface = None if isinstance(part, Bundle) else detect_huggingface(part)
-            if huggingface is not None and its != verb:
-                raise BundleError(
-                    f"jumok cannot {verb} with {huggingface.named}: only its encoder is read.",
-                    do=READS,
-                    place=Location(folder),
-                )
             if its != verb:
                 raise BundleError(
                     f"this model cannot {verb}.",
@@ -90,7 +82,7 @@ class OpenedModel:
 def open_model(*folders: Bundle | Path | str) -> OpenedModel:
     """Reads everything of the models but their weights; a bundle that was read is not read again.
 
-    A folder may also hold a pretrained BERT in Hugging Face's format (`jumok.systems.bert`).
+    A folder may also hold a model of transformers, which is then imported (`jumok.interop`).
 
     Raises:
         BundleError: no folder is given; a bundle is missing, damaged or unsafe; its task is not
@@ -168,16 +160,18 @@ def load(
     return opened.load(device, precision, engine, threads)
 
 
-def _open_part(folder: Bundle | Path | str) -> Bundle | Path:
+def _open_part(folder: Bundle | Path | str) -> Bundle:
     if isinstance(folder, Bundle):
         return folder
-    return Path(folder) if (Path(folder) / TOKENIZER).is_file() else read_bundle(Path(folder))
+    if detect_huggingface(Path(folder)) is None:
+        return read_bundle(Path(folder))
+    from jumok.interop.importing import imported_bundle
+
+    return imported_bundle(Path(folder))
 
 
-def _task_of(part: Bundle | Path) -> str:
-    """The task of a bundle; that of a BERT for a folder in Hugging Face's format."""
-    if not isinstance(part, Bundle):
-        return "bert"
+def _task_of(part: Bundle) -> str:
+    """The task of a bundle."""
     if part.config.task not in KINDS:
         raise BundleError(
             "this jumok does not know what the bundle is for.",

@@ -11,7 +11,7 @@ from jumok.attention.events import emit
 from jumok.bundle.reading import Bundle
 from jumok.data.texts.batches import plain_batches
 from jumok.data.texts.masking import word_starts
-from jumok.data.tokenizer import SPACE, SPECIALS, Tokenizer, normalize, plain_words
+from jumok.data.tokenizer import SPACE, SPECIALS, Tokenizer
 from jumok.errors import DataError, ModelError
 from jumok.layers.pooling import mean_of_real
 from jumok.models.masked import MaskedLanguageModel
@@ -168,7 +168,7 @@ class MaskedModel(System):
         states = self._states(tokens, allowed)[0, 1:-1].float().cpu()
         words = torch.tensor(self.tokenizer.words(ids))
         sums = torch.zeros(int(words[-1]) + 1, states.shape[1]).index_add_(0, words, states)
-        names = plain_words(normalize(text))[: len(sums)]
+        names = self.tokenizer.split(text)[: len(sums)]
         return tuple(names), sums / words.bincount()[:, None]
 
     def word_space(self) -> WordSpace:
@@ -227,7 +227,7 @@ class MaskedModel(System):
         ids: list[int] = []
         opens: list[bool] = []
         for number, (end, start) in enumerate(zip(ends, starts, strict=True)):
-            between = normalize(text[end:start])
+            between = self.tokenizer.normalize(text[end:start])
             if number:
                 ids.append(self._model.mask)
             ids += self._continued(between) if number else self.tokenizer.encode(between)

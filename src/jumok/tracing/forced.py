@@ -27,7 +27,7 @@ from jumok.inspection.lens import (
 )
 from jumok.inspection.position_encodings import position_facts
 from jumok.inspection.sites import float64_of, sites_at
-from jumok.inspection.trace import Axis, Level, Trace
+from jumok.inspection.trace import Level, Trace
 from jumok.kinds import KINDS
 from jumok.models.memory import SequenceToSequence
 from jumok.places import import_string
@@ -58,7 +58,6 @@ class ForcedPass:
     chosen: Sequence[int] | None = None
     output: str | None = None
     findings: TraceFindings = field(default_factory=TraceFindings)
-    axes: Mapping[str, Axis] | None = None
     target: Callable[[], ForcedTarget] | None = None
     measures: Callable[[], Mapping[str, AxisMatrices]] = dict
     copied: bool = False
@@ -129,9 +128,6 @@ def trace_with(tracer: Tracer[Traced], system: Traced, given: str, request: Trac
             add_recurrent(walk, model, recurrent)
         states = known_at_words(model, recurrent) if full else {}
     chosen = scores.argmax(1).tolist() if forced.chosen is None else list(forced.chosen)
-    if forced.axes is not None:
-        axes = dict(forced.axes)
-        adapter = replace(adapter, source=lambda _, __: axes)
     trace = trace_of_row(adapter, recorded, "full")
     findings = replace(forced.findings, setting=adapter.setting)
     if adapter.labels:

@@ -177,6 +177,6 @@ def check_ours(system: object) -> None:
             "this is a model of transformers, and jumok.record can record only jumok's own "
             "attention.",
             got=f"{kind.__name__} of {kind.__module__}",
-            do="jumok.from_transformers(model, tokenizer, text) makes a trace of it; a BERT that "
-            "is saved to a folder can also be loaded with jumok.load",
+            do="jumok.from_transformers(model, tokenizer, text) makes a trace of it; a model "
+            "that jumok import knows can also be loaded from its folder: jumok.load(folder)",
         )

@@ -11,48 +11,15 @@ import torch
 
 from jumok.data.pictures.batches import as_tensor
 from jumok.data.tokenizer import END, START
-from jumok.errors import ConfigError, DataError
+from jumok.errors import DataError
 from jumok.inspection.findings import TraceFindings
-from jumok.inspection.trace import Axis
 from jumok.shapes import Float, Tensor
-from jumok.systems.bert import Bert
 from jumok.systems.image_classifier import ImageClassification
 from jumok.systems.masked_model import MaskedModel
 from jumok.systems.text_classifier import TextClassification
-from jumok.tracing.adapters import AT_ITSELF, ModelAdapter, WithMask, image_adapter, reader_adapter
+from jumok.tracing.adapters import WithMask, image_adapter, reader_adapter
 from jumok.tracing.forced import ForcedPass, Tracer, device_of
 from jumok.tracing.request import TraceRequest, check_length, check_tokens
-
-
-def force_nothing(system: Bert, text: str, request: TraceRequest) -> ForcedPass:
-    """What every token attends to, in a model without an output layer.
-
-    Raises:
-        ConfigError: a target is given.
-        DataError: the text has no word, or is longer than the model reads at once.
-    """
-    if request.target:
-        raise ConfigError(
-            "this model has no output layer.",
-            got=f"{request.target!r}",
-            do="leave the target out",
-        )
-    cut = system.cut(text)
-    check_length(text, cut.ids[1:-1], system.max_tokens, "a shorter text")
-    read = torch.tensor([cut.ids], device=device_of(system._model))
-
-    def run(rows: int) -> Float[Tensor, "rows 0 1"]:
-        return system._model.encoder(read.expand(rows, -1)).new_zeros(rows, 0, 1)
-
-    axes = {"text": Axis(cut.pieces, cut.words, cut.texts)}
-    return ForcedPass(run, text, [], text, axes=axes)
-
-
-def _bert_adapter(system: Bert, name: str) -> ModelAdapter:
-    return ModelAdapter(system._model, "masked-lm", name, lambda *_: {}, sequences=AT_ITSELF)
-
-
-BERT = Tracer(_bert_adapter, force_nothing, recorded=False)
 
 
 def force_gaps(system: MaskedModel, text: str, request: TraceRequest) -> ForcedPass:

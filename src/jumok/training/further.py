@@ -259,8 +259,9 @@ def sized(config: Config, task: FineTuning) -> Config:
     """
     start = task.start
     training, validation = config.training, config.validation
-    most = max(start.steps, LEAST_STEPS)
-    fitting = min(max(round(EPOCHS * task.updates.epoch_steps), LEAST_STEPS), most)
+    fitting = max(round(EPOCHS * task.updates.epoch_steps), LEAST_STEPS)
+    if start.steps:  # they are not known of an imported model
+        fitting = min(fitting, max(start.steps, LEAST_STEPS))
     steps = training.steps if "steps" in training.model_fields_set else fitting
     every = max(1, steps // VALIDATIONS)
     schedule = _with_defaults(training.schedule, warmup=max(1, round(WARMUP_SHARE * steps)))

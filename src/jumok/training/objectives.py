@@ -40,7 +40,12 @@ def translation(model: nn.Module, batch: Batch, smoothing: float) -> Float[Tenso
     hidden = decoder_states(model, batch)
     targets, output = targets_of(batch.target_output, batch.places), model.decoder.output
     return smoothed_cross_entropy(
-        real_states(hidden, batch.places), output.weight, targets, smoothing, cap=output.cap
+        real_states(hidden, batch.places),
+        output.weight,
+        targets,
+        smoothing,
+        output.bias,
+        output.cap,
     )
 
 
@@ -64,7 +69,7 @@ class ConsistentTranslation:
         states = both.index_select(1, batch.places).transpose(0, 1)
         targets, output = targets_of(batch.target_output, batch.places), model.decoder.output
         return 0.5 * consistent_cross_entropy(
-            states, output.weight, targets, smoothing, self.weight / 2, output.cap
+            states, output.weight, targets, smoothing, self.weight / 2, output.cap, output.bias
         )
 
 
@@ -83,7 +88,12 @@ def next_token(model: nn.Module, batch: TextBatch, smoothing: float) -> Float[Te
     hidden = model.hidden(batch.tokens, documents_of(batch))
     targets, output = targets_of(batch.following, batch.places), model.decoder.output
     return smoothed_cross_entropy(
-        real_states(hidden, batch.places), output.weight, targets, smoothing, cap=output.cap
+        real_states(hidden, batch.places),
+        output.weight,
+        targets,
+        smoothing,
+        output.bias,
+        output.cap,
     )
 
 
@@ -142,13 +152,14 @@ def _caption_loss(
 ) -> Float[Tensor, ""]:
     rows = caption_rows(model, batch)
     documents = () if rows.documents is None else (Documents(rows.documents),)
-    hidden = model.decoder.hidden(memory, rows.tokens, *documents)
+    hidden, output = model.decoder.hidden(memory, rows.tokens, *documents), model.decoder.output
     return smoothed_cross_entropy(
         real_states(hidden, rows.places),
-        model.decoder.output.weight,
+        output.weight,
         batch.target_output.flatten()[batch.apart.places],
         smoothing,
-        cap=model.decoder.output.cap,
+        output.bias,
+        output.cap,
     )
 
 

@@ -59,8 +59,5 @@ def _texts(config: "Config", run: Path) -> Iterator[str] | None:
 
 
 def _folder(asked: Evaluation) -> Path:
-    from jumok.bundle.reading import Bundle
-
     assert asked.opened is not None
-    first = asked.opened.parts[0]
-    return first.folder if isinstance(first, Bundle) else first
+    return asked.opened.parts[0].folder

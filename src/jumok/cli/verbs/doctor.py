@@ -23,14 +23,18 @@ MARKS = {"ok": "ok", "note": "note", "broken": "BROKEN"}
 def doctor(
     models: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[MODEL]...", help="Bundles: are their files still as written?"),
+        typer.Argument(
+            metavar="[MODEL]...",
+            help="Bundles: are they as written? Folders of others: can they be imported?",
+        ),
     ] = None,
     as_json: AsOneObject = False,
 ) -> None:
     """Show what works on this machine and why, what is missing, and what to do.
 
     The compiled code and where it comes from, PyTorch, extras, memory, disk,
-    the cache, a browser and fonts; with MODEL, whether that bundle is whole.
+    the cache, a browser and fonts; with MODEL, whether that bundle is whole, or
+    whether the model of others in that folder can be imported, and why not.
     Exit code 1: something needed, or a bundle, is broken.
     """
     from jumok.cli import diagnosis

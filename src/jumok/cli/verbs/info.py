@@ -60,9 +60,12 @@ def facts_table(bundle: "Bundle") -> Table:
         "architecture": ", ".join(architecture(config.model)),
         "alignment": alignment_words(config),
         "engine": ": ".join(_engine_facts(bundle).values()),
+        "imported": "\n".join(card.provenance.lines()) if card.provenance else "",
         "trained on": "\n".join(card.trained_on) or "not known",
         "examples": card.examples,
-        "training": f"{card.steps:,} steps, {card.minutes:.1f} minutes, finished {card.date}",
+        "training": f"{card.steps:,} steps, {card.minutes:.1f} minutes, finished {card.date}"
+        if card.provenance is None
+        else "",
         "trained further": f"from {card.started_from}" if card.started_from else "",
         "written by": f"jumok {bundle.jumok}",
         "confidence": card.confidence.text if card.confidence else "",

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Literal, Protocol, runtime_checkable
 
 from jumok.data.files.atomic import write_durably
+from jumok.data.json_tokenizer import JsonTokenizer
 from jumok.data.tokenizer import END, NEWLINE, PAD, SPACE, START, Tokenizer, word_indices, writable
 from jumok.errors import DataError, Location
 
@@ -150,7 +151,10 @@ def load_text_tokenizer(path: Path) -> TextTokenizer:
         ) from None
     if start == BYTE_KIND:
         return ByteTokenizer()
-    return PieceTokenizer(Tokenizer.load(path), Location(path))
+    tokenizer = Tokenizer.load(path)
+    if isinstance(tokenizer, JsonTokenizer):
+        return tokenizer
+    return PieceTokenizer(tokenizer, Location(path))
 
 
 def train_text_tokenizer(

@@ -112,7 +112,7 @@ def _continued(model: CausalLanguageModel, ids: TokenRows) -> Pass:
 
 def guessing_losses(model: MaskedLanguageModel, batch: MaskedBatch) -> Float[Tensor, " batch"]:
     """The mean negative log-probability of each text's masked tokens, in nats."""
-    device = model.head.bias.device
+    device = model.encoder.embedding.table.device
     chosen = batch.chosen.to(device)
     allowed = None if batch.allowed is None else batch.allowed.to(device)
     logits = model(batch.tokens.to(device), allowed)

@@ -13,7 +13,6 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route, Router
 from starlette.types import ASGIApp
 
-from jumok.bundle.reading import Bundle
 from jumok.inspection.page.document import document
 from jumok.serving.http.api.languages import name_of
 from jumok.serving.http.api.libretranslate import LIBRETRANSLATE_ROUTES
@@ -71,7 +70,7 @@ def _page_facts(model: ServedModel) -> Facts:
     source, target = model.languages
     named = f"{name_of(source)} → {name_of(target)}" if source and target else model.id
     first = model.opened.parts[0]
-    calibration = first.card.confidence if isinstance(first, Bundle) else None
+    calibration = first.card.confidence
     system = model.system if isinstance(model.system, Translator) else None
     layers = 1 if system is None else max(1, system.searcher.layers)
     return {

@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from jumok.bundle.reading import Bundle
 from jumok.data.pairs.cleaning.languages import identified, identifier_installed
 from jumok.data.texts.tokenizer import ByteTokenizer
 from jumok.environment import give_torch_threads
@@ -34,7 +33,7 @@ Korean five, so the estimate is mostly too high."""
 
 BUILT_IN = frozenset(
     {
-        *("translation", "language-model", "masked-lm", "bert", "captioning"),
+        *("translation", "language-model", "masked-lm", "captioning"),
         *("text-classification", "image-classification"),
     }
 )
@@ -103,9 +102,8 @@ class ServedModel:
         """What is known of the model, as `jumok info --json` prints it."""
         first = self.opened.parts[0]
         facts: Facts = {"id": self.id, "task": self.opened.task, "fingerprint": self.digest}
-        if isinstance(first, Bundle):
-            facts |= {"config": asdict(first.config), "card": asdict(first.card)}
-            facts |= {"sizes": {"parameters": first.parameters, "bytes": first.size}}
+        facts |= {"config": asdict(first.config), "card": asdict(first.card)}
+        facts |= {"sizes": {"parameters": first.parameters, "bytes": first.size}}
         return facts
 
 
@@ -310,7 +308,5 @@ class Serving:
 
 def _languages_of(opened: OpenedModel) -> tuple[str, str]:
     """Those of source and target, as requests name them; "" where not known."""
-    first = opened.parts[0]
-    if not isinstance(first, Bundle):
-        return "", ""
-    return language_code(first.config.source_language), language_code(first.config.target_language)
+    config = opened.parts[0].config
+    return language_code(config.source_language), language_code(config.target_language)

@@ -7,7 +7,6 @@ text as SentencePiece does.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -167,7 +166,7 @@ class WebTranslator:
             table = packed.arrays[address]
             shared = as_output and address == layout.target_table
             layer = layout.output if shared else packed.matrix(table.astype(np.float32))
-            factor = np.float32(sqrt(self.config.dim) if shared else 1)
+            factor = np.float32(self.config.embedding_factor if shared else 1)
             table[...] = packed.floats(layer) * factor
             tables[address] = PageTable(layer, float(factor), shared)
         return tables

@@ -370,5 +370,5 @@ OPENAI_ROUTES = [
     route(["GET"], "/v1/models/{id}", model, OPENAI_TAG),
     route(["POST"], "/v1/chat/completions", chat, OPENAI_TAG),
     route(["POST"], "/v1/completions", completions, OPENAI_TAG, {"language-model"}),
-    route(["POST"], "/v1/embeddings", embeddings, OPENAI_TAG, {"translation", "masked-lm", "bert"}),
+    route(["POST"], "/v1/embeddings", embeddings, OPENAI_TAG, {"translation", "masked-lm"}),
 ]

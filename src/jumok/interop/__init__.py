@@ -1,0 +1,1 @@
+"""Models of others: their folders become bundles, and all that jumok does works for them."""

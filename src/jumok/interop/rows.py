@@ -1,0 +1,293 @@
+"""A family as a table: tensors there, tensors here, and what turns one into the other and back."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from jumok.errors import BundleError, Location
+from jumok.interop.containers import Container, Shape
+from jumok.interop.vocabulary import COPIED, Vocabulary
+
+Tensors = list[Tensor]
+
+
+class Transform(Protocol):
+    """Turns the tensors of a row into ours, and back without a loss."""
+
+    def read(self, tensors: Tensors, vocabulary: Vocabulary) -> Tensors: ...
+
+    def write(self, tensors: Tensors, vocabulary: Vocabulary) -> Tensors: ...
+
+
+class Same:
+    """As they are."""
+
+    def read(self, tensors: Tensors, vocabulary: Vocabulary) -> Tensors:  # noqa: ARG002
+        return tensors
+
+    def write(self, tensors: Tensors, vocabulary: Vocabulary) -> Tensors:  # noqa: ARG002
+        return tensors
+
+
+class Transposed:
+    """Matrices as (inputs outputs) there."""
+
+    def read(self, tensors: Tensors, vocabulary: Vocabulary) -> Tensors:  # noqa: ARG002
+        return [tensor.t() for tensor in tensors]
+
+    write = read
+
+
+@dataclass(frozen=True)
+class Split:
+    """One tensor there is several of equal height here, one below another."""
+
+    parts: int
+
+    def read(self, tensors: Tensors, vocabulary: Vocabulary) -> Tensors:  # noqa: ARG002
+        (whole,) = tensors
+        return list(whole.chunk(self.parts))
+
+    def write(self, tensors: Tensors, vocabulary: Vocabulary) -> Tensors:  # noqa: ARG002
+        return [torch.cat(tensors)]
+
+
+@dataclass(frozen=True)
+class HalvesToTurns:
+    """Along these axes sines are the first half there and cosines the second; here they take
+    turns.
+    """
+
+    axes: tuple[int, ...] = (-1,)
+
+    def read(self, tensors: Tensors, vocabulary: Vocabulary) -> Tensors:  # noqa: ARG002
+        return [self._moved(tensor, (2, -1)) for tensor in tensors]
+
+    def write(self, tensors: Tensors, vocabulary: Vocabulary) -> Tensors:  # noqa: ARG002
+        return [self._moved(tensor, (-1, 2)) for tensor in tensors]
+
+    def _moved(self, tensor: Tensor, shape: tuple[int, int]) -> Tensor:
+        for axis in self.axes:
+            split = tensor.movedim(axis, -1).unflatten(-1, shape)
+            tensor = split.transpose(-1, -2).flatten(-2).movedim(-1, axis)
+        return tensor
+
+
+class VocabularyRows:
+    """A table of tokens, in our order."""
+
+    def read(self, tensors: Tensors, vocabulary: Vocabulary) -> Tensors:
+        return [tensor[list(vocabulary.order)] for tensor in tensors]
+
+    def write(self, tensors: Tensors, vocabulary: Vocabulary) -> Tensors:
+        here = vocabulary.here()
+        rows = [here[row] for row in range(vocabulary.rows)]
+        return [tensor[rows] for tensor in tensors]
+
+
+@dataclass(frozen=True)
+class OutputBias:
+    """The bias of each token's logit, in our order; copies of tokens are never predicted.
+
+    Attributes:
+        shape: of the tensor there; None: there is none, and it is 0.
+    """
+
+    shape: tuple[int, ...] | None = (-1,)
+
+    def read(self, tensors: Tensors, vocabulary: Vocabulary) -> Tensors:
+        stored = tensors[0].flatten() if tensors else torch.zeros(vocabulary.rows)
+        bias = stored[list(vocabulary.order)].clone()
+        bias[list(vocabulary.copied)] += COPIED
+        return [bias]
+
+    def write(self, tensors: Tensors, vocabulary: Vocabulary) -> Tensors:
+        (bias,) = tensors
+        here = vocabulary.predicted()
+        stored = bias[[here[row] for row in range(vocabulary.rows)]]
+        if self.shape is not None:
+            return [stored.reshape(self.shape)]
+        if stored.any():
+            raise BundleError(
+                "this family has no output bias, and the model was trained to have one.",
+                got=f"up to {float(stored.abs().max()):.3g}",
+            )
+        return []
+
+
+@dataclass(frozen=True)
+class WithFirstRow:
+    """The first row of the second table is added to each row of the first: the token type of
+    BERT's first sentence, the only one that is read. Written, it is zero.
+    """
+
+    rows: int
+
+    def read(self, tensors: Tensors, vocabulary: Vocabulary) -> Tensors:  # noqa: ARG002
+        places, kinds = tensors
+        return [places + kinds[0]]
+
+    def write(self, tensors: Tensors, vocabulary: Vocabulary) -> Tensors:  # noqa: ARG002
+        (places,) = tensors
+        return [places, places.new_zeros(self.rows, places.shape[1])]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of the table.
+
+    Attributes:
+        there: names of tensors. {n} is the number of a layer, {next} that of the next one.
+        here: names of ours.
+        how: what is done one after another, from there to here.
+        layers: how many layers it is for; None: it is no row of layers.
+    """
+
+    there: tuple[str, ...]
+    here: tuple[str, ...]
+    how: tuple[Transform, ...] = (Same(),)
+    layers: int | None = None
+
+    def spread(self) -> Iterator["Row"]:
+        """A row for each layer."""
+        if self.layers is None:
+            yield self
+            return
+        for number in range(self.layers):
+            there, here = (
+                tuple(name.format(n=number, next=number + 1) for name in names)
+                for names in (self.there, self.here)
+            )
+            yield Row(there, here, self.how)
+
+    def read(self, tensors: Tensors, vocabulary: Vocabulary) -> Tensors:
+        """Ours."""
+        for each in self.how:
+            tensors = each.read(tensors, vocabulary)
+        return tensors
+
+    def write(self, tensors: Tensors, vocabulary: Vocabulary) -> Tensors:
+        """Those there."""
+        for each in reversed(self.how):
+            tensors = each.write(tensors, vocabulary)
+        return tensors
+
+
+def layer_rows(
+    there: str,
+    here: str,
+    *how: Transform,
+    layers: int | None = None,
+    parts: Sequence[str] = ("weight", "bias"),
+) -> Iterator[Row]:
+    """The rows of a linear layer or of a norm: its weight and its bias."""
+    for part in parts:
+        yield Row((f"{there}.{part}",), (f"{here}.{part}",), how or (Same(),), layers)
+
+
+@dataclass(frozen=True)
+class Table:
+    """All tensors of a model of a family.
+
+    Attributes:
+        aliases: names there of which a file may have any, or all with equal tensors.
+        unused: beginnings of the names of tensors that jumok has no use for.
+    """
+
+    rows: tuple[Row, ...]
+    aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    unused: tuple[str, ...] = ()
+
+    def spread(self) -> Iterator[Row]:
+        """The rows, each for one layer."""
+        for row in self.rows:
+            yield from row.spread()
+
+    def read(
+        self, stored: Container, vocabulary: Vocabulary, expected: Mapping[str, Shape]
+    ) -> tuple[dict[str, Tensor], list[str]]:
+        """Our tensors in float32, and the names of those that are left out.
+
+        Args:
+            expected: the shapes of ours.
+
+        Raises:
+            BundleError: a tensor is missing, is there twice or too much, or has another shape.
+        """
+        names = self._named(stored)
+        wanted = dict.fromkeys(name for row in self.spread() for name in row.there)
+        for name in wanted:
+            if name not in names:
+                raise _unfit(stored, "a tensor is missing.", name)
+        for name in names:
+            if name not in wanted:
+                raise _unfit(stored, "there is a tensor that this family does not have.", name)
+        ours: dict[str, Tensor] = {}
+        for row in self.spread():
+            ours |= self._read_row(row, stored, names, vocabulary, expected)
+        assert expected.keys() == ours.keys(), "the table gives other tensors than the model has"
+        return ours, [name for name in stored.shapes if name.startswith(self.unused)]
+
+    def write(self, ours: Mapping[str, Tensor], vocabulary: Vocabulary) -> dict[str, Tensor]:
+        """The tensors there."""
+        theirs: dict[str, Tensor] = {}
+        for row in self.spread():
+            written = row.write([ours[name] for name in row.here], vocabulary)
+            theirs |= dict(zip(row.there, written, strict=True))
+        return theirs
+
+    def _named(self, stored: Container) -> dict[str, str]:
+        """For each name of the table the one in the file; tied tensors may have any of several."""
+        names = {name: name for name in stored.shapes if not name.startswith(self.unused)}
+        for name, others in self.aliases.items():
+            present = [each for each in (name, *others) if each in names]
+            for each in present[1:]:
+                if not torch.equal(stored.load(each), stored.load(present[0])):
+                    raise _unfit(stored, "tensors differ that are one tensor in this family.", each)
+            if present:
+                kept = names[present[0]]
+                for each in present:
+                    del names[each]
+                names[name] = kept
+        return names
+
+    def _read_row(
+        self,
+        row: Row,
+        stored: Container,
+        names: Mapping[str, str],
+        vocabulary: Vocabulary,
+        expected: Mapping[str, Shape],
+    ) -> dict[str, Tensor]:
+        tensors = [stored.load(names[name]).float() for name in row.there]
+        if row.there:
+            ours = [torch.empty(expected[name], device="meta") for name in row.here]
+            right = row.write(ours, vocabulary)
+            for name, tensor, other in zip(row.there, tensors, right, strict=True):
+                if tensor.shape != other.shape:
+                    what = "a tensor has another shape than config.json gives it."
+                    raise _unfit(stored, what, name, got=_size(tensor), expected=_size(other))
+        for name, tensor in zip(row.there, tensors, strict=True):
+            if not tensor.isfinite().all():
+                raise _unfit(stored, "a tensor has numbers that are NaN or infinite.", name)
+        found = row.read(tensors, vocabulary)
+        return {name: tensor.contiguous() for name, tensor in zip(row.here, found, strict=True)}
+
+
+def _size(tensor: Tensor) -> str:
+    return " x ".join(map(str, tensor.shape)) or "one number"
+
+
+def _unfit(
+    stored: Container, what: str, name: str, *, got: str | None = None, expected: str | None = None
+) -> BundleError:
+    return BundleError(
+        what,
+        expected=expected,
+        got=name if got is None else f"{name}: {got}",
+        do="get an undamaged copy; a newer kind of this family is not read",
+        place=Location(stored.files.get(name, stored.folder)),
+    )
