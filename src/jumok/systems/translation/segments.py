@@ -75,8 +75,9 @@ class Segment:
         return Translation(self.text, alignment=same)
 
     def written(self, text: str) -> str:
-        """A translation of its text in its case, between its signs; an ellipsis takes the place of a
-        full stop.
+        """A translation of its text in its case, between its signs.
+
+        An ellipsis takes the place of a full stop.
         """
         text = self.restored(text) if self.restored else text
         if self.after.startswith(("...", "…")):
