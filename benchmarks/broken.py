@@ -95,6 +95,7 @@ class Breaker:
         armed = {"LD_PRELOAD": str(self.library), "FAULT": fault, "FAULT_COUNT": count}
         return subprocess.run(
             [sys.executable, "-m", "jumok", *given],
+            check=False,
             cwd=self._home,
             env={**os.environ, "JUMOK_THREADS": "1", **(armed if fault else {})},
             capture_output=True,

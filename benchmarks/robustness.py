@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
-from jumok.data.pairs.noise import LAST_EMOJI, MARKS, swapped, title
+from jumok.data.pairs.noise import LAST_EMOJI, NOISE_MARKS, swapped, title
 from jumok.evaluation.text import score_text
 from jumok.systems.translation.segments import MODEL_ALONE, HowRead
 from jumok.systems.translation.translator import Translator
@@ -31,7 +31,7 @@ CHANGES: dict[str, Change] = {
     "Title Case": lambda text, _: title(text),
     "lower case": lambda text, _: text.lower(),
     "two letters swapped": swapped,
-    "no mark at the end": lambda text, _: text.rstrip(MARKS),
+    "no mark at the end": lambda text, _: text.rstrip(NOISE_MARKS),
     "doubled spaces": lambda text, _: text.replace(" ", "  "),
     "an emoji at the end": lambda text, random: f"{text} {chr(LAST_EMOJI - random.randrange(80))}",
 }

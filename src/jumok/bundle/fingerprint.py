@@ -70,11 +70,11 @@ class Origin:
             import torch
 
             self._digests[dtype] = {
-                name: _array_digest(_float_array(torch.from_numpy(array).to(dtype)))
+                name: _array_digest(_as_floats(torch.from_numpy(array).to(dtype)))
                 for name, array in read_arrays(self._bundle).items()
             }
         known, state = self._digests[dtype], model.state_dict()
-        own = {name: _array_digest(_float_array(tensor)) for name, tensor in state.items()}
+        own = {name: _array_digest(_as_floats(tensor)) for name, tensor in state.items()}
         # the file has tied weights once, under one of their names
         return known.items() <= own.items() and set(known.values()) == set(own.values())
 
@@ -98,10 +98,10 @@ class Origin:
 
 def weights_digest(tensors: Iterable[torch.Tensor]) -> str:
     """The digest of the weights, in any order; duplicates count once."""
-    return _digest_of_arrays(map(_float_array, tensors))
+    return _digest_of_arrays(map(_as_floats, tensors))
 
 
-def _float_array(tensor: torch.Tensor) -> npt.NDArray[np.float32]:
+def _as_floats(tensor: torch.Tensor) -> npt.NDArray[np.float32]:
     numbers: npt.NDArray[np.float32] = tensor.detach().float().cpu().contiguous().numpy()
     return numbers
 

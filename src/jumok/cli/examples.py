@@ -38,8 +38,12 @@ def examples_for(model: Bundle | Path) -> list[str]:
     except JumokError:  # a folder in Hugging Face's format, whose data is not known
         return []
     own = list(_run_texts(bundle.folder, config.source_language))
-    texts = _chosen(own) or _chosen(own, fewest=1) or _chosen(map(_first_words, own), fewest=1)
-    texts = texts or _chosen(_built_in(config))
+    texts = (
+        _chosen_examples(own)
+        or _chosen_examples(own, fewest=1)
+        or _chosen_examples(map(_first_words, own), fewest=1)
+    )
+    texts = texts or _chosen_examples(_built_in(config))
     return [_as_input(text, config.task) for text in texts]
 
 
@@ -83,7 +87,7 @@ def _first_words(text: str) -> str:
     return " ".join(text.split()[:MOST_WORDS])
 
 
-def _chosen(texts: Iterable[str], fewest: int = FEWEST_WORDS) -> list[str]:
+def _chosen_examples(texts: Iterable[str], fewest: int = FEWEST_WORDS) -> list[str]:
     fits = (text.strip() for text in texts if fewest <= len(text.split()) <= MOST_WORDS)
     chosen: dict[str, None] = {}
     for text in fits:

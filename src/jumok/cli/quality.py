@@ -136,7 +136,7 @@ def measure_translation(asked: QualityCheck) -> ComparedModels:
     scores, seconds = [], []
     for translator in translators:
         started = time.process_time()
-        translations = _translated(translator, sources, asked.beam, asked.batch)
+        translations = _translate_batches(translator, sources, asked.beam, asked.batch)
         seconds.append(time.process_time() - started)
         measured = score_text(
             [each.text for each in translations],
@@ -146,7 +146,7 @@ def measure_translation(asked: QualityCheck) -> ComparedModels:
             resamples=0,
         )
         scores.append(tuple(replace(each, on=on) for each in read_as(measured, **MODEL_ALONE)))
-    greedy = _translated(translators[0], sources, 1, asked.batch)
+    greedy = _translate_batches(translators[0], sources, 1, asked.batch)
     equal = _translation_agreement(asked, translators[0], sources, greedy)
     return ComparedModels(on, scores[0], scores[1], equal, (seconds[0], seconds[1]))
 
@@ -163,14 +163,14 @@ def _pairs_of_run(config: Config, run: Path) -> Sequence[Corpus] | None:
     if (run / VALIDATION).is_file():
         return [Corpus(file=run / VALIDATION)]
     corpora = [corpus_of_pairs(each, config.data.skip_damaged) for each in config.data.validation]
-    return _there(corpora, (file for each in corpora for file in each.files))
+    return _existing(corpora, (file for each in corpora for file in each.files))
 
 
-def _there(corpora: Sequence[Data], files: Iterable[Path]) -> Sequence[Data] | None:
+def _existing(corpora: Sequence[Data], files: Iterable[Path]) -> Sequence[Data] | None:
     return corpora if corpora and all(file.is_file() for file in files) else None
 
 
-def _translated(
+def _translate_batches(
     translator: Translator, sources: Sequence[str], beam: int, batch: int
 ) -> list[Translation]:
     options = replace(FOR_TRANSLATION, beam=beam)
@@ -240,7 +240,7 @@ def _texts_of_run(config: Config, _: Path) -> tuple[str, list[str]] | None:
         return None
     data = config.data
     corpora = [corpus_of(each) for each in data.validation or data.train]
-    if _there(corpora, (each.file for each in corpora)) is None:
+    if _existing(corpora, (each.file for each in corpora)) is None:
         return None
     name, texts = (
         ", ".join(each.file.name for each in corpora),

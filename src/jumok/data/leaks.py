@@ -21,11 +21,11 @@ from jumok.data.tokenizer import normalize
 from jumok.kernels.texts import digest_texts
 
 VERSION = 1  # of what is found: another one looks again
-NEAR = 0.8
-BATCH = 20_000
+NEARLY = 0.8
+BATCH_OF_TEXTS = 20_000
 MOST_TESTED = 100_000
 MOST_COMPARED = 16  # tested texts for each band of a training text
-SHOWN = 60
+EXAMPLE_LENGTH = 60
 SHORTEST_LINE = 20
 """Characters: shorter lines of running text repeat without being copied."""
 
@@ -49,7 +49,11 @@ class Leaks:
         """In words: "3 of 100 test sentences are in the training data, 2 more nearly"."""
         if not (self.exact or self.near):
             return f"none of {self.of:,} {what} is in the training data, exactly or nearly"
-        example = self.example if len(self.example) <= SHOWN else f"{self.example[: SHOWN - 3]}..."
+        example = (
+            self.example
+            if len(self.example) <= EXAMPLE_LENGTH
+            else f"{self.example[: EXAMPLE_LENGTH - 3]}..."
+        )
         return (
             f"{self.exact:,} of {self.of:,} {what} are in the training data "
             f"({self.exact / self.of:.1%}), {self.near:,} more nearly, e.g. {example!r}"
@@ -60,13 +64,13 @@ def find_leaks(tested: Iterable[str], training: Iterable[str]) -> Leaks:
     """Looks for the tested texts with a letter or a digit in the training data; of very many, for
     MOST_TESTED in equal distances.
     """
-    texts = [text for text in map(_plain, tested) if any(map(str.isalnum, text))]
+    texts = [text for text in map(_letters_of, tested) if any(map(str.isalnum, text))]
     texts = spread(texts, MOST_TESTED)
     if not texts:
         return Leaks(0)
     index = _Index(texts)
-    stream = filter(None, map(_plain, training))
-    while batch := list(islice(stream, BATCH)):
+    stream = filter(None, map(_letters_of, training))
+    while batch := list(islice(stream, BATCH_OF_TEXTS)):
         index.look_in(batch)
     near = index.near & ~index.exact
     first = np.flatnonzero(index.exact | near)[:1].tolist()
@@ -105,12 +109,12 @@ class _Index:
                 rows = order[firsts[place] : ends[place]]
                 rows = rows[~(self.exact[rows] | self.near[rows])][:MOST_COMPARED].tolist()
                 if rows:
-                    runs = _runs(batch[place])
+                    runs = _runs_of(batch[place])
                     for row in rows:
-                        self.near[row] = _likeness(runs, _runs(self._texts[row])) >= NEAR
+                        self.near[row] = _overlap(runs, _runs_of(self._texts[row])) >= NEARLY
 
 
-def _plain(text: str) -> str:
+def _letters_of(text: str) -> str:
     return normalize(text).strip()
 
 
@@ -122,7 +126,7 @@ def _bands(texts: Sequence[str]) -> HashKeys:
     return bands(signatures(BatchSide.of(texts)))
 
 
-def _runs(text: str) -> Counter[str]:
+def _runs_of(text: str) -> Counter[str]:
     letters = "".join(filter(str.isalnum, text.lower()))
     return Counter(
         letters[start : start + RUN_LENGTH]
@@ -130,6 +134,6 @@ def _runs(text: str) -> Counter[str]:
     )
 
 
-def _likeness(one: Counter[str], other: Counter[str]) -> float:
+def _overlap(one: Counter[str], other: Counter[str]) -> float:
     """The share of runs in common: 0 to 1."""
     return (one & other).total() / (one | other).total()

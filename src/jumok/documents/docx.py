@@ -45,7 +45,7 @@ from jumok.errors import DataError, Location, optional_import
 
 
 @dataclass(frozen=True)
-class _Part:
+class _WordPart:
     """A run, or a wrapper with a run in it: what is moved as one.
 
     Attributes:
@@ -87,12 +87,12 @@ class _Part:
 class _Sentence:
     """Neighbouring parts that are translated together."""
 
-    parts: Sequence[_Part]
+    parts: Sequence[_WordPart]
     segment: DocumentSegment
     # The parts that inlines were made from, and for each inline its own.
-    owners: Sequence[_Part]
-    of_inline: Sequence[_Part]
-    plain: _Part
+    owners: Sequence[_WordPart]
+    of_inline: Sequence[_WordPart]
+    plain: _WordPart
 
     def write(self, translated: Translated) -> None:
         if translated.text == self.segment.text:
@@ -114,7 +114,7 @@ class _Sentence:
         _remove(place)
 
     def _elements(
-        self, first: int, last: int, nodes: Sequence[PlacedInline], text: str, template: _Part
+        self, first: int, last: int, nodes: Sequence[PlacedInline], text: str, template: _WordPart
     ) -> Iterator[XmlElement]:
         at = first
         for node in nodes:
@@ -248,12 +248,12 @@ def read_docx(content: bytes) -> DocxDocument:
 
 def _sentences_in(container: XmlElement) -> Iterator[_Sentence]:
     _split_runs(container)
-    parts: list[_Part] = []
+    parts: list[_WordPart] = []
     for child in list(container):
         part = _as_part(child)
         if part is not None:
             parts.append(part)
-        elif child.tag == f"{W}r" or _has_text(child):
+        elif child.tag == f"{W}r" or _holds_text(child):
             yield from _sentence(parts)
             parts = []
             if child.tag in INSIDE:
@@ -263,7 +263,7 @@ def _sentences_in(container: XmlElement) -> Iterator[_Sentence]:
     yield from _sentence(parts)
 
 
-def _has_text(child: XmlElement) -> bool:
+def _holds_text(child: XmlElement) -> bool:
     return next(child.iter(f"{W}t"), None) is not None
 
 
@@ -292,10 +292,10 @@ def _split_runs(container: XmlElement) -> None:
         _remove(run)
 
 
-def _as_part(child: XmlElement) -> _Part | None:
+def _as_part(child: XmlElement) -> _WordPart | None:
     """A child of a paragraph as a part; None: it is not a run, or it ends the sentence."""
     if child.tag in MARKS or (child.tag == f"{W}fldSimple" and not _has_word(child)):
-        return _Part(child, "", b"point")
+        return _WordPart(child, "", b"point")
     if child.tag in WRAPPERS:
         inside = child.find(f"{W}sdtContent") if child.tag == f"{W}sdt" else child
         if inside is None:
@@ -306,7 +306,7 @@ def _as_part(child: XmlElement) -> _Part | None:
         if others or not runs or any(part is None or part.format == b"point" for part in parts):
             return None
         text = "".join(part.text for part in parts if part)
-        return _Part(child, text, repr((child.tag, sorted(child.attrib.items()))).encode())
+        return _WordPart(child, text, repr((child.tag, sorted(child.attrib.items()))).encode())
     if child.tag != f"{W}r":
         return None
     kinds = {node.tag for node in child} - SILENT
@@ -317,10 +317,10 @@ def _as_part(child: XmlElement) -> _Part | None:
             if node.tag not in SILENT
         )
         if _is_raised(child) and not has_long_word(text):
-            return _Part(child, "", b"point")
-        return _Part(child, text, _look(child))
+            return _WordPart(child, "", b"point")
+        return _WordPart(child, text, _look(child))
     if len(kinds) == 1 and kinds <= POINTS:
-        return _Part(child, "", b"point")
+        return _WordPart(child, "", b"point")
     return None
 
 
@@ -349,7 +349,7 @@ def _look(run: XmlElement) -> bytes:
     return bytes(_etree().tostring(kept)) if len(kept) else b""
 
 
-def _sentence(parts: Sequence[_Part]) -> Iterator[_Sentence]:
+def _sentence(parts: Sequence[_WordPart]) -> Iterator[_Sentence]:
     """The parts as one segment: those of the most frequent format are its plain text."""
     with_text = [index for index, part in enumerate(parts) if part.text.strip()]
     parts = parts[with_text[0] : with_text[-1] + 1] if with_text else ()
@@ -362,7 +362,7 @@ def _sentence(parts: Sequence[_Part]) -> Iterator[_Sentence]:
     bare = {part.format for part in parts if part.element.tag not in WRAPPERS and part.text.strip()}
     commonest = max(amount, key=lambda format: (format in bare, amount[format]))
     chunks: list[Chunk] = []
-    owners: list[_Part] = []
+    owners: list[_WordPart] = []
     previous: bytes | None = None
     opened = ""
     for part in parts:

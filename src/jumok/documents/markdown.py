@@ -22,7 +22,7 @@ from jumok.errors import DataError, Location, optional_import
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
-_LINE_END = re.compile(r"\r\n?|\n")  # as the parser counts lines
+_LINE_BREAK = re.compile(r"\r\n?|\n")  # as the parser counts lines
 FRONT_MATTER = re.compile(
     r"\A(?:---[ \t]*\r?\n.*?\r?\n(?:---|\.\.\.)|\+\+\+[ \t]*\r?\n.*?\r?\n\+\+\+)[ \t]*(?:\r?\n|\Z)",
     re.DOTALL,
@@ -50,7 +50,7 @@ def markdown_page(text: str) -> TextDocument:
     )
     add_dialects(parser)
     body = text[start:]
-    starts = [start, *(start + match.end() for match in _LINE_END.finditer(body))]
+    starts = [start, *(start + match.end() for match in _LINE_BREAK.finditer(body))]
     page = _Page(text, [*starts, len(text)])
     slots = [slot for token in parser.parse(body) for slot in page.slots(token)]
     return TextDocument(text, slots)

@@ -133,7 +133,7 @@ def add_dialects(parser: "MarkdownIt") -> None:
 def _inline(state: "StateInline", silent: bool) -> bool:
     texts = state.env.setdefault(COPIED, {})
     if state.src not in texts:
-        texts[state.src] = {start: (kind, end) for kind, start, end in _spans(state)}
+        texts[state.src] = {start: (kind, end) for kind, start, end in _inline_spans(state)}
     kind, end = texts[state.src].get(state.pos, ("", 0))
     if not kind or end > state.posMax:
         return False
@@ -144,7 +144,7 @@ def _inline(state: "StateInline", silent: bool) -> bool:
     return True
 
 
-def _spans(state: "StateInline") -> Iterator[tuple[str, int, int]]:
+def _inline_spans(state: "StateInline") -> Iterator[tuple[str, int, int]]:
     """The kinds and spans of the constructs in a text."""
     with optional_import("reading Markdown", extra="documents"):
         from markdown_it.common.utils import normalizeReference
@@ -163,12 +163,16 @@ def _spans(state: "StateInline") -> Iterator[tuple[str, int, int]]:
 def _block(state: "StateBlock", first: int, end: int, silent: bool) -> bool:
     if state.is_code_block(first):
         return False
-    line = _line(state, first)
+    line = _source_line(state, first)
     admonition = _ADMONITION.fullmatch(line)
     last = _last_line(state, line, first, end)
     if last is None and (admonition or _LINE.fullmatch(line.rstrip())):
         last = first
-        while line.startswith(":::") and last + 1 < end and _OPTION.match(_line(state, last + 1)):
+        while (
+            line.startswith(":::")
+            and last + 1 < end
+            and _OPTION.match(_source_line(state, last + 1))
+        ):
             last += 1
     if last is None:
         return False
@@ -196,7 +200,7 @@ def _last_line(state: "StateBlock", line: str, first: int, end: int) -> int | No
         if (number, end) in unclosed:
             return None
         for other in range(first + 1, end):
-            if close.fullmatch(_line(state, other)):
+            if close.fullmatch(_source_line(state, other)):
                 return other
         unclosed.add((number, end))
     return None
@@ -209,7 +213,7 @@ def _balanced(state: "StateBlock", first: int, end: int) -> int:
         return first
     depth = 0
     for number in range(first, end):
-        line = _line(state, number)
+        line = _source_line(state, number)
         depth += sum(map(line.count, "([{")) - sum(map(line.count, ")]}"))
         if depth <= 0:
             return number
@@ -217,5 +221,5 @@ def _balanced(state: "StateBlock", first: int, end: int) -> int:
     return first
 
 
-def _line(state: "StateBlock", number: int) -> str:
+def _source_line(state: "StateBlock", number: int) -> str:
     return state.src[state.bMarks[number] + state.tShift[number] : state.eMarks[number]]

@@ -61,7 +61,7 @@ def _place_within(nodes: list[PlacedInline], first: int, last: int, aligned: "_A
         _place_within(node.inside, node.start, node.end, aligned)
 
 
-def _words(text: str) -> list[tuple[int, int]]:
+def _spans_of_words(text: str) -> list[tuple[int, int]]:
     """The span of each word; words are what plain spaces separate."""
     spans, start = [], 0
     for word in text.split(" "):
@@ -77,8 +77,8 @@ class _Aligned:
     def __init__(self, source: str, translated: Translated) -> None:
         self.source, self.target = source, translated.text
         links = translated.links
-        self.source_words = _words(with_spaces(source) if links else source)
-        self.target_words = _words(self.target)
+        self.source_words = _spans_of_words(with_spaces(source) if links else source)
+        self.target_words = _spans_of_words(self.target)
         many, most = len(self.source_words), len(self.target_words)
         if not links:  # not known: at the same fraction of both
             links = [(word, word * most // many) for word in range(many)] if most else []
@@ -213,10 +213,10 @@ def _shared(target: str, source: str) -> int:
         return len(source)
     if any(letter.isalnum() for letter in source) or not source:
         return 0
-    return len(target) - len(target.lstrip(_MARKS))
+    return len(target) - len(target.lstrip(_PUNCTUATION))
 
 
-_MARKS = ".,;:!?…\"'“”‘’«»()[]。、，！？；：「」『』（）-–—"
+_PUNCTUATION = ".,;:!?…\"'“”‘’«»()[]。、，！？；：「」『』（）-–—"
 
 
 def rendered(

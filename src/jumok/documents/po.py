@@ -40,7 +40,7 @@ ACCELERATOR = re.compile(
 )
 """The key of a menu's entry: &File, _File, ~File, E&xit."""
 
-LABEL = re.compile(r"[A-Z]\S*+(?: \S++){0,3}+")
+FIRST_LABEL = re.compile(r"[A-Z]\S*+(?: \S++){0,3}+")
 """A text in which the key may be a small letter: Save _as."""
 
 _FORMAT = re.compile(r"(?<![\w-])(?!no-|impossible-)(?:possible-)?+([a-z-]++)(?<=-format)")
@@ -69,7 +69,7 @@ class Message:
     @classmethod
     def of(cls, text: str) -> "Message":
         """The message in this text; the key of a menu's entry is taken out."""
-        label = LABEL.fullmatch(text)
+        label = FIRST_LABEL.fullmatch(text)
         marks = [
             mark
             for mark in ACCELERATOR.finditer(text)

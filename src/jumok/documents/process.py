@@ -33,10 +33,10 @@ MOST_MEMORY = 1 << 30
 MOST_SECONDS = 10
 """Processor time for one question, where the system limits them (not on Windows)."""
 
-LENGTH = 8
+LENGTH_BYTES = 8
 """The bytes of a frame's length."""
 
-NICER = 5
+NICENESS = 5
 """Added to the niceness of the process: the server that answers goes first."""
 
 
@@ -95,10 +95,10 @@ class DocumentQuestion:
                 yield content, document_format(Path(self.name), content[:HEAD]) or "paragraphs"
 
 
-def framed(value: object) -> bytes:
+def as_frame(value: object) -> bytes:
     """A frame with this value."""
     content = json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass")
-    return len(content).to_bytes(LENGTH) + content
+    return len(content).to_bytes(LENGTH_BYTES) + content
 
 
 def unframed(content: bytes) -> Any:
@@ -126,15 +126,15 @@ def main() -> None:
     os.dup2(2, 1)  # a library's messages are no answers
     if sys.platform == "linux":
         with suppress(OSError):  # a sandbox may forbid it
-            os.nice(NICER)
+            os.nice(NICENESS)
         pages = int(Path("/proc/self/statm").read_text().split()[0])
         limit = pages * resource.getpagesize() + MOST_MEMORY
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     value: object = "ready"
     while True:
-        answers.write(framed(value))
+        answers.write(as_frame(value))
         answers.flush()
-        length = int.from_bytes(sys.stdin.buffer.read(LENGTH))
+        length = int.from_bytes(sys.stdin.buffer.read(LENGTH_BYTES))
         if not length:
             return
         if resource is not None:  # the system ends it

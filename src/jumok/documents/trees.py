@@ -69,7 +69,7 @@ def read_json(content: bytes) -> MessagesDocument:
             continue
         if isinstance(value, str) and path:
             slashes = "\\/" in text[start:end]
-            write = partial(_quoted, ascii_only=ascii_only, slashes=slashes)
+            write = partial(_quoted_scalar, ascii_only=ascii_only, slashes=slashes)
             values.append(Value(start, end, value, write))
         elif not of_language or not path:
             raise _no_catalog("json", f"{path[-1] if path else ''}: {value}")
@@ -85,7 +85,7 @@ def _is_name(path: Sequence[str | int]) -> bool:
     return (of_record and path[-1] in _NAMES) or any(str(key).startswith("@") for key in path)
 
 
-def _quoted(text: str, ascii_only: bool = False, slashes: bool = False) -> str:
+def _quoted_scalar(text: str, ascii_only: bool = False, slashes: bool = False) -> str:
     lone = any("\ud800" <= letter <= "\udfff" for letter in text)  # which UTF-8 lacks
     written = json.dumps(text, ensure_ascii=ascii_only or lone)
     return written.replace("/", "\\/") if slashes else written
@@ -108,7 +108,9 @@ TEXT = "tag:yaml.org,2002:str"
 _PROPERTIES = re.compile(r"(?:[&!][^\s]*+\s*+)*+")
 """The anchor and the type before a value."""
 
-_PLAIN = re.compile(r"[^\W\d_](?:[^\s:#\[\]{},]|:(?=[^\s\[\]{},])|(?<=\S)\#| (?=\S)(?!\#))*+")
+_PLAIN_SCALAR = re.compile(
+    r"[^\W\d_](?:[^\s:#\[\]{},]|:(?=[^\s\[\]{},])|(?<=\S)\#| (?=\S)(?!\#))*+"
+)
 _NO_TEXT = {"y", "n", "yes", "no", "on", "off", "true", "false", "null"}
 """Words that are no text in YAML 1.1 or 1.2."""
 
@@ -182,21 +184,21 @@ def _yaml(text: str, raw: str, old: str) -> str:
     """A text in the style of the characters that it replaces, or else in quotes."""
     fine = not _UNPRINTABLE.search(text)
     if raw[:1] in ("|", ">") and fine:
-        return _block(text, raw, old) or _yaml_quoted(text)
+        return _block_scalar(text, raw, old) or _yaml_quoted(text)
     if raw.startswith("'") and fine and "\n" not in text:
         return "'" + text.replace("'", "''") + "'"
     plain = raw[:1] not in ("'", '"', "|", ">") and text.lower() not in _NO_TEXT
-    return text if plain and fine and _PLAIN.fullmatch(text) else _yaml_quoted(text)
+    return text if plain and fine and _PLAIN_SCALAR.fullmatch(text) else _yaml_quoted(text)
 
 
 def _yaml_quoted(text: str) -> str:
-    return _UNPRINTABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", _quoted(text))
+    return _UNPRINTABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", _quoted_scalar(text))
 
 
 _HEADER = re.compile(r"[|>]([-+0-9]*+)([^\r\n]*+)(\r?\n)")
 
 
-def _block(text: str, raw: str, old: str) -> str | None:
+def _block_scalar(text: str, raw: str, old: str) -> str | None:
     """A block of lines, each as it is; None: it cannot be one."""
     header = _HEADER.match(raw)
     first = [_first_line(each) for each in (text, old)]
@@ -265,14 +267,14 @@ def read_notebook(content: bytes) -> Document:
             continue
         between = text[parts[0].end : parts[1].start] if len(parts) > 1 else ",\n    "
         joint = between if len(parts[0].path) == 4 else ""
-        write = partial(_source, joint=joint, ascii_only=ascii_only)
+        write = partial(_source_scalar, joint=joint, ascii_only=ascii_only)
         segment = DocumentSegment(sources[number])
         slot = Slot(parts[0].start, parts[-1].end, segment, write)
         pages.append((slot, markdown_page(sources[number])))
     return NotebookDocument(text, pages)
 
 
-def _source(translated: Translated, joint: str, ascii_only: bool) -> str:
+def _source_scalar(translated: Translated, joint: str, ascii_only: bool) -> str:
     """A cell's text: in one string, or in one for each line, with this between them."""
     lines = translated.text.splitlines(keepends=True) if joint else [translated.text]
-    return joint.join(_quoted(line, ascii_only) for line in lines)
+    return joint.join(_quoted_scalar(line, ascii_only) for line in lines)

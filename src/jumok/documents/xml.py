@@ -210,7 +210,7 @@ def _unit(text: str, unit: Token, sides: dict[str, _Side]) -> Iterator[Slot]:
         state = state or known.get("state")
         unfinished = bool(state and state.value in UNFINISHED)
     segmented = sides.get("seg-source", source)
-    parts = _segments(segmented.inside, text) or [_Part(segmented.inside)]
+    parts = _segments(segmented.inside, text) or [_UnitPart(segmented.inside)]
     draft = known.get("state") if target is not None and unfinished else None
     if draft and any(paragraph(xml_chunks(text, part.inside)) for part in parts):
         span = unit.start + draft.start, unit.start + draft.end
@@ -242,7 +242,7 @@ def _unit(text: str, unit: Token, sides: dict[str, _Side]) -> Iterator[Slot]:
     yield from _rebuilt(text, segmented, parts, begin, end, first, last)
 
 
-class _Part(NamedTuple):
+class _UnitPart(NamedTuple):
     """What is translated at once: a whole source, or a `mrk` of its segmentation.
 
     Attributes:
@@ -266,9 +266,9 @@ class _Part(NamedTuple):
         return begin.removesuffix("/>").rstrip() + ">", f"</{self.begin.name}>"
 
 
-def _segments(inside: Sequence[Token], text: str) -> list[_Part]:
+def _segments(inside: Sequence[Token], text: str) -> list[_UnitPart]:
     """The outermost `mrk` elements that are segments, in order."""
-    parts: list[_Part] = []
+    parts: list[_UnitPart] = []
     index = 0
     while index < len(inside):
         token = inside[index]
@@ -280,10 +280,10 @@ def _segments(inside: Sequence[Token], text: str) -> list[_Part]:
             continue
         number = known["mid"].value
         if token.kind == "empty":
-            parts.append(_Part((), token, None, number))
+            parts.append(_UnitPart((), token, None, number))
         else:
             last = end_of(inside, index, token.name)
-            parts.append(_Part(inside[index : last - 1], token, inside[last - 1], number))
+            parts.append(_UnitPart(inside[index : last - 1], token, inside[last - 1], number))
             index = last
     return parts
 
@@ -294,7 +294,7 @@ def _has_text(text: str, inside: Sequence[Token]) -> bool:
 
 
 def _rebuilt(
-    text: str, side: _Side, parts: Sequence[_Part], begin: str, end: str, first: int, last: int
+    text: str, side: _Side, parts: Sequence[_UnitPart], begin: str, end: str, first: int, last: int
 ) -> Iterator[Slot]:
     """A target with the segments of the source, instead of the text between two places."""
     contents = [paragraph(xml_chunks(text, part.inside)) for part in parts]

@@ -15,7 +15,7 @@ import torch
 from jumok.kernels.card import serving
 from jumok.shapes import Bool, Float, Int, Tensor
 
-_WORD = 0xFFFFFFFF
+_WORD_MASK = 0xFFFFFFFF
 _GOLDEN = 0x9E3779B9
 
 Hashed = TypeVar("Hashed", int, Tensor)
@@ -23,8 +23,8 @@ Hashed = TypeVar("Hashed", int, Tensor)
 
 def mix(number: Hashed) -> Hashed:
     """A well-spread 32-bit hash of a 32-bit number, or of each in an int64 tensor."""
-    number = ((number ^ (number >> 16)) * 0x7FEB352D) & _WORD
-    number = ((number ^ (number >> 15)) * 0x846CA68B) & _WORD
+    number = ((number ^ (number >> 16)) * 0x7FEB352D) & _WORD_MASK
+    number = ((number ^ (number >> 15)) * 0x846CA68B) & _WORD_MASK
     return number ^ (number >> 16)
 
 
@@ -33,7 +33,7 @@ def kept(
 ) -> Bool[Tensor, " {count}"]:
     """Which of `count` elements have a hash that is not below the threshold."""
     number = torch.arange(count, dtype=torch.int64, device=device)
-    return mix((number * _GOLDEN + seed) & _WORD) >= threshold
+    return mix((number * _GOLDEN + seed) & _WORD_MASK) >= threshold
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class Noise:
         """Starts a new sequence of masks, for instance from (seed, step, micro-batch)."""
         self.key, self.calls = 0, 0
         for number in numbers:
-            self.key = mix((self.key + number + _GOLDEN) & _WORD)
+            self.key = mix((self.key + number + _GOLDEN) & _WORD_MASK)
 
     @contextmanager
     def seeded(self, seeds: Int[Tensor, " calls"]) -> Iterator[None]:
@@ -116,12 +116,12 @@ class Noise:
         self.calls += 1
         if self._seeds is not None:
             return DropoutMask(p, self._seeds[self.calls - 1])
-        return DropoutMask(p, mix((self.key + self.calls * _GOLDEN) & _WORD))
+        return DropoutMask(p, mix((self.key + self.calls * _GOLDEN) & _WORD_MASK))
 
 
 def seeds_of(key: Int[Tensor, ""], calls: int) -> Int[Tensor, " {calls}"]:
     """The seeds of the first masks of the sequence with this key, as `Noise.mask` draws them."""
     numbers = torch.arange(1, calls + 1, device=key.device)
-    seeds = mix((key + numbers * _GOLDEN) & _WORD)
+    seeds = mix((key + numbers * _GOLDEN) & _WORD_MASK)
     # 16 bytes apart, which compiled kernels ask of what they read
     return seeds[:, None].repeat(1, 2)[:, 0]

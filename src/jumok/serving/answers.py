@@ -38,7 +38,7 @@ def answers(sides: Comparison, pictures: ServedPictures | None = None) -> Answer
                 prefix=prefix,
                 extras=analyses,
                 alone=not both,
-                segment=segment if _whole(segment) else None,
+                segment=segment if _is_natural(segment) else None,
             )
         except JumokError as error:
             if pictures is not None and error.place is not None:
@@ -67,10 +67,10 @@ def _focus(asked: object) -> WalkFocus | None:
     if not isinstance(asked, dict):
         return None
     site, query = asked.get("site"), asked.get("query")
-    return WalkFocus(site, query) if isinstance(site, str) and _whole(query) else None
+    return WalkFocus(site, query) if isinstance(site, str) and _is_natural(query) else None
 
 
-def _whole(number: object) -> TypeGuard[int]:
+def _is_natural(number: object) -> TypeGuard[int]:
     """Whether it is an integer; true and false are not."""
     return isinstance(number, int) and not isinstance(number, bool)
 
@@ -81,7 +81,7 @@ def _change(asked: Mapping[str, object]) -> Change:
     rows = []
     if isinstance(row, dict) and isinstance(row.get("site"), str):
         query, head, weights = (row.get(name) for name in ("query", "head", "weights"))
-        if _whole(query) and (head is None or _whole(head)) and isinstance(weights, list):
+        if _is_natural(query) and (head is None or _is_natural(head)) and isinstance(weights, list):
             rows.append(RowEdit(row["site"], query, tuple(_row_weights(weights)), head))
     return Change(
         _ablated_heads(asked.get("off")), tuple(_tokens_of(asked.get("blank"))), tuple(rows)
@@ -97,7 +97,7 @@ def _row_weights(asked: list[object]) -> list[float]:
 
 def _tokens_of(asked: object) -> list[int]:
     """The tokens or positions; empty where this is no list of integers."""
-    if isinstance(asked, list) and all(map(_whole, asked)):
+    if isinstance(asked, list) and all(map(_is_natural, asked)):
         return asked
     return []
 
@@ -107,7 +107,7 @@ def _ablated_heads(asked: object) -> dict[str, list[int]]:
     if not isinstance(asked, dict):
         return {}
     return {
-        str(site): [head for head in heads if _whole(head)]
+        str(site): [head for head in heads if _is_natural(head)]
         for site, heads in asked.items()
         if isinstance(heads, list)
     }

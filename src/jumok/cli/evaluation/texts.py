@@ -61,7 +61,7 @@ def evaluate_guesses(asked: Evaluation) -> Judged:
     """
     file = asked.needs_data()
     column = as_column(asked.columns.split(",")[0])
-    texts = [example.text for example in _read_texts(asked, file, column, None)]
+    texts = [example.text for example in _read_asked(asked, file, column, None)]
     system = asked.load("fill")
     from jumok.data.texts.masking import Masking, word_starts
 
@@ -87,7 +87,7 @@ def evaluate_labels(asked: Evaluation) -> Judged:
     """
     file = asked.needs_data()
     text, label = two_columns(asked.columns, "the text's and the label's", "document,label")
-    examples = _read_texts(asked, file, text, label)
+    examples = _read_asked(asked, file, text, label)
     system = asked.load("classify")
     from jumok.data.texts.examples import label_number
 
@@ -98,7 +98,7 @@ def evaluate_labels(asked: Evaluation) -> Judged:
     return replace(judged, details=(*judged.details, *leak_lines(asked, texts)))
 
 
-def _read_texts(
+def _read_asked(
     asked: Evaluation, file: Path, text: "Column", label: "Column | None"
 ) -> "list[Example]":
     """The examples with at least one word; the number of the others is reported on stderr."""

@@ -156,13 +156,15 @@ def _write_vectors(
         if _suffix(output) == ".csv":
             width = embedder.sentence_vectors([""]).shape[1]
             stream.write(as_csv(("text", *range(1, width + 1))))
-            stream.writelines(as_csv((text, *_shortened(vector))) for text, vector in vectors_of)
+            stream.writelines(
+                as_csv((text, *_first_numbers(vector))) for text, vector in vectors_of
+            )
             return
         for text, vector in vectors_of:
-            row: dict[str, object] = {"text": text, "vector": _shortened(vector)}
+            row: dict[str, object] = {"text": text, "vector": _first_numbers(vector)}
             if words:
                 names, vectors = embedder.word_vectors(text)
-                row |= {"words": names, "vectors": list(map(_shortened, vectors))}
+                row |= {"words": names, "vectors": list(map(_first_numbers, vectors))}
             stream.write(json.dumps(row, ensure_ascii=False) + "\n")
 
 
@@ -191,7 +193,7 @@ def _sentence_vectors(
         yield from zip(chunk, embedder.sentence_vectors(chunk, batch), strict=True)
 
 
-def _shortened(vector: "Tensor") -> list[float]:
+def _first_numbers(vector: "Tensor") -> list[float]:
     return [round(number, DIGITS) for number in vector.tolist()]
 
 

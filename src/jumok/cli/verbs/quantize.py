@@ -72,7 +72,7 @@ def quantize(
 
     use_threads(machine.threads)
     bundle = read_bundle(Path(model))
-    _check_request(bundle, to, output, force)
+    _check_quantisable(bundle, to, output, force)
     with TemporaryDirectory() as room:
         small = read_bundle(write_quantised(Path(room) / "model", bundle, to, bundle.card))
         kind, compared = KINDS.get(bundle.config.task), None
@@ -123,7 +123,7 @@ def _accepted(
     return replace(quality, forced=(force or "") if faults else "")
 
 
-def _check_request(bundle: "Bundle", to: str, output: Path, force: str | None) -> None:
+def _check_quantisable(bundle: "Bundle", to: str, output: Path, force: str | None) -> None:
     if bundle.precision == "int8" or bundle.precision == to:
         raise ConfigError(
             f"this model is already stored in {bundle.precision}.",

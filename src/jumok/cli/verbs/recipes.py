@@ -39,13 +39,15 @@ A file takes precedence over a recipe of the same name: jumok train FILE.toml
 recipes = typer.Typer(help=HELP, invoke_without_command=True, rich_markup_mode="rich")
 
 
-def _begun(incomplete: str) -> list[str]:
+def _names_begun(incomplete: str) -> list[str]:
     return [name for name in recipe_names() if name.startswith(incomplete)]
 
 
 RecipeName = Annotated[
     str,
-    typer.Argument(help="Name of a recipe, as listed by jumok recipes.", autocompletion=_begun),
+    typer.Argument(
+        help="Name of a recipe, as listed by jumok recipes.", autocompletion=_names_begun
+    ),
 ]
 
 

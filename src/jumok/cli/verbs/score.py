@@ -77,7 +77,7 @@ def score(
         if form == "csv":
             stream.write(as_csv(("line", "log_probability", "per_token")))
         for pair, one in zip(pairs, scored, strict=True):
-            stream.write(_written(pair.line, one, form))
+            stream.write(_score_line(pair.line, one, form))
     from jumok.systems.translation.result import likelihood
 
     total = likelihood(scored)
@@ -88,7 +88,7 @@ def score(
     )
 
 
-def _written(line: int, scored: "Translation", form: OutputForm) -> str:
+def _score_line(line: int, scored: "Translation", form: OutputForm) -> str:
     """The line of a pair."""
     values, whole = scored.token_log_probabilities, scored.log_probability
     if form == "json":

@@ -14,11 +14,11 @@ from jumok.errors import DataError, Location, optional_import
 LONGEST_UNIT = 1 << 20
 """Characters of a unit at most; what is longer is damaged."""
 
-_BLOCK = 1 << 18
+_READ_SIZE = 1 << 18
 _ENCODING = re.compile(rb"<\?xml[^<>]{0,200}encoding\s*=\s*[\"']([\w.:-]{1,40})")
 _BEGIN = re.compile(r"<tu(?=[\s>])")
-_END = re.compile(r"</tu\s*>")
-_MARKS = (
+_UNIT_END = re.compile(r"</tu\s*>")
+_BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
@@ -51,14 +51,14 @@ def _units(stream: BinaryIO) -> Iterator[tuple[str, int]]:
     """The text of each unit, and the line that it begins in; from 1."""
     head = stream.peek(1024) if isinstance(stream, io.BufferedReader) else b""
     named = _ENCODING.search(head)
-    encoding = next((name for mark, name in _MARKS if head.startswith(mark)), None)
+    encoding = next((name for mark, name in _BYTE_ORDER_MARKS if head.startswith(mark)), None)
     encoding = encoding or (named[1].decode() if named else "utf-8")
     reader = io.TextIOWrapper(stream, encoding, errors="replace", newline="")
     rest, line = "", 1
-    while block := reader.read(_BLOCK):
+    while block := reader.read(_READ_SIZE):
         rest += block
         at = 0
-        for end in _END.finditer(rest):
+        for end in _UNIT_END.finditer(rest):
             begins = list(_BEGIN.finditer(rest, at, end.start()))
             if begins:  # an earlier one has no end
                 start = begins[-1].start()

@@ -1,14 +1,14 @@
 """The character set of bytes that are not UTF-8, for the advice of an error."""
 
-SAMPLE = 1 << 16
+SAMPLED_BYTES = 1 << 16
 """The number of bytes that are examined."""
 
-ENOUGH = 200
+ENOUGH_BYTES = 200
 """Of fewer bytes several character sets are named."""
 
 COMMONEST = "cp1252"
 _FAMILIES = (("utf_", "UTF-"), ("iso8859_", "ISO-8859-"), ("koi8_", "KOI8-"), ("mac_", "MAC"))
-_NAMES = {"euc_jis_2004": "EUC-JP", "shift_jis_2004": "SHIFT_JIS", "big5hkscs": "BIG5-HKSCS"}
+_USUAL_NAMES = {"euc_jis_2004": "EUC-JP", "shift_jis_2004": "SHIFT_JIS", "big5hkscs": "BIG5-HKSCS"}
 
 
 def character_sets(content: bytes) -> list[str]:
@@ -19,7 +19,7 @@ def character_sets(content: bytes) -> list[str]:
     Args:
         content: whole lines. Those in ASCII are in every character set.
     """
-    lines = [line for line in content[:SAMPLE].split(b"\n") if not line.isascii()]
+    lines = [line for line in content[:SAMPLED_BYTES].split(b"\n") if not line.isascii()]
     if 2 * sum(map(_is_utf8, lines)) > len(lines):
         return []
     from charset_normalizer import from_bytes
@@ -29,9 +29,9 @@ def character_sets(content: bytes) -> list[str]:
     names = [_iconv_name(match.encoding) for match in matches]
     if any(COMMONEST in match.could_be_from_charset for match in matches):
         names.insert(0, _iconv_name(COMMONEST))  # its neighbours differ by a few letters
-    others = ("UTF-8",) if b"\0" in content[:SAMPLE] else ("UTF-8", "UTF-16", "UTF-32")
+    others = ("UTF-8",) if b"\0" in content[:SAMPLED_BYTES] else ("UTF-8", "UTF-16", "UTF-32")
     names = [name for name in dict.fromkeys(names) if not name.startswith(others)]
-    return names[: 1 if len(sample) >= ENOUGH else 3]
+    return names[: 1 if len(sample) >= ENOUGH_BYTES else 3]
 
 
 def conversion(content: bytes) -> str:
@@ -49,7 +49,7 @@ def _iconv_name(codec: str) -> str:
     for begin, family in _FAMILIES:
         if codec.startswith(begin):
             return family + codec.removeprefix(begin).replace("_", "").upper()
-    return _NAMES.get(codec, codec.upper().replace("_", "-"))
+    return _USUAL_NAMES.get(codec, codec.upper().replace("_", "-"))
 
 
 def _is_utf8(line: bytes) -> bool:

@@ -20,7 +20,7 @@ COMPRESSED = (".gz", ".zst")
 FIGURE_SUFFIXES = (".svg", ".pdf", ".png")
 """Of figures that are drawn."""
 
-_PAIRS = "train, evaluate, score and align read it as --data {file} --from en --to fr"
+_READ_PAIRS = "train, evaluate, score and align read it as --data {file} --from en --to fr"
 _DOCUMENT = "jumok translate translates it as a document"
 _PANDOC = "convert it to Markdown first: pandoc {file} --to gfm --output FILE.md"
 _EXTRACT = "extract its texts, one sentence per line"
@@ -64,7 +64,7 @@ BINARY: dict[str, FileKind] = {
     "7z": FileKind("a 7-Zip archive", "extract it"),
     "pdf": FileKind("a PDF", "extract the text: pdftotext -layout {file}"),
     "rtf": FileKind("a rich text file (RTF)", "save it as .docx, or as plain text (UTF-8)"),
-    "parquet": FileKind("a Parquet table", f"{_PAIRS}, where these are its columns"),
+    "parquet": FileKind("a Parquet table", f"{_READ_PAIRS}, where these are its columns"),
     "picture": FileKind("a picture", "give a text file; images are for jumok caption and classify"),
     "utf-16": FileKind(
         "text in UTF-16",
@@ -78,9 +78,9 @@ BINARY: dict[str, FileKind] = {
 """Formats that cannot be read as text."""
 
 MARKUP: dict[str, FileKind] = {
-    "tmx": FileKind("a translation memory (TMX)", f"{_PAIRS}; {_DOCUMENT}"),
-    "xliff": FileKind("a translation file (XLIFF)", f"{_PAIRS}; {_DOCUMENT}"),
-    "po": FileKind("a translation catalog (PO)", f"{_PAIRS}; {_DOCUMENT}"),
+    "tmx": FileKind("a translation memory (TMX)", f"{_READ_PAIRS}; {_DOCUMENT}"),
+    "xliff": FileKind("a translation file (XLIFF)", f"{_READ_PAIRS}; {_DOCUMENT}"),
+    "po": FileKind("a translation catalog (PO)", f"{_READ_PAIRS}; {_DOCUMENT}"),
     "html": FileKind("a web page (HTML)", _NO_DOCUMENT),
     "srt": FileKind("subtitles (SRT)", _NO_DOCUMENT),
     "vtt": FileKind("subtitles (WebVTT)", _NO_DOCUMENT),
@@ -89,13 +89,13 @@ MARKUP: dict[str, FileKind] = {
     "android": FileKind("texts of an Android program", _over_po("android")),
     "ts": FileKind("texts of a Qt program (TS)", _over_po("ts")),
     "xml": FileKind("XML", "extract the text, one sentence per line"),
-    "csv": FileKind("a table (CSV)", f"{_PAIRS}, or --columns 0,1; or extract one column"),
+    "csv": FileKind("a table (CSV)", f"{_READ_PAIRS}, or --columns 0,1; or extract one column"),
     "tsv": FileKind(
         "a table (TSV)",
-        f"{_PAIRS}, or --columns 0,1; or extract one column: cut -f1 {{file}} > FILE.txt",
+        f"{_READ_PAIRS}, or --columns 0,1; or extract one column: cut -f1 {{file}} > FILE.txt",
     ),
     "jsonl": FileKind(
-        "a table (JSON lines)", f"{_PAIRS}; or extract the text, one sentence per line"
+        "a table (JSON lines)", f"{_READ_PAIRS}; or extract the text, one sentence per line"
     ),
     "json": FileKind("JSON", f"if it holds messages by their keys, {_DOCUMENT}"),
     "yaml": FileKind("YAML", f"if it holds messages by their keys, {_DOCUMENT}"),

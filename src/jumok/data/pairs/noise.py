@@ -12,10 +12,10 @@ from random import Random
 
 from jumok.config.data import NoiseConfig
 
-MARKS = ".,;:!?…。、，！？"
+NOISE_MARKS = ".,;:!?…。、，！？"
 FIRST_EMOJI, LAST_EMOJI = 0x1F300, 0x1F64F
 
-Change = Callable[[str, Random], str]
+TextChange = Callable[[str, Random], str]
 
 
 def noised(text: str, noise: NoiseConfig, random: Random) -> str:
@@ -91,8 +91,8 @@ def less_punctuation(text: str, random: Random) -> str:
     ended = text.rstrip()
     if random.random() < 0.5:
         words = text.split(" ")
-        ended = " ".join(word.rstrip(MARKS) for word in words)
-    return ended.rstrip(MARKS) or text
+        ended = " ".join(word.rstrip(NOISE_MARKS) for word in words)
+    return ended.rstrip(NOISE_MARKS) or text
 
 
 def other_spaces(text: str, random: Random) -> str:
@@ -115,7 +115,7 @@ def with_emoji(text: str, random: Random) -> str:
     return f"{text[:at]} {chr(random.randint(FIRST_EMOJI, LAST_EMOJI))}{text[at:]}"
 
 
-CHANGES: dict[str, Change] = {
+CHANGES: dict[str, TextChange] = {
     "punctuation": less_punctuation,
     "spaces": other_spaces,
     "typos": typo,

@@ -64,7 +64,7 @@ class ColumnReader:
         """The next rows; fewer if there are no more."""
         while sum(map(len, self._ready)) < most and (more := next(self._rest, None)) is not None:
             self._ready.append(more)
-        whole = _joined(self._ready)
+        whole = _joined_columns(self._ready)
         self._ready = [whole.part(most, len(whole))]
         return whole.part(0, most)
 
@@ -72,7 +72,7 @@ class ColumnReader:
         self._ready.insert(0, columns)
 
 
-def _joined(columns: Sequence[PairColumns]) -> PairColumns:
+def _joined_columns(columns: Sequence[PairColumns]) -> PairColumns:
     sources, targets = list[str](), list[str]()
     for part in columns:
         sources += part.sources

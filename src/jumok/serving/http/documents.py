@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
-from jumok.documents.process import LENGTH, MOST_SECONDS, DocumentQuestion, framed, unframed
+from jumok.documents.process import LENGTH_BYTES, MOST_SECONDS, DocumentQuestion, as_frame, unframed
 from jumok.errors import DataError
 from jumok.serving.http.monitoring import log
 from jumok.serving.http.queue import deadline_passed
@@ -59,7 +59,7 @@ class DocumentReader:
         try:
             async with asyncio.timeout(deadline - time.monotonic()), self._turn:
                 await self._start()
-                answer = await self._answered(framed(asdict(question)))
+                answer = await self._answered(as_frame(asdict(question)))
         except TimeoutError:
             raise deadline_passed() from None
         finally:
@@ -124,7 +124,7 @@ class DocumentReader:
     async def _frame(self, process: Process) -> Any:
         """Raises EOFError: the process has ended, or answers too much."""
         assert process.stdout is not None
-        length = int.from_bytes(await process.stdout.readexactly(LENGTH))
+        length = int.from_bytes(await process.stdout.readexactly(LENGTH_BYTES))
         if length > MOST_ANSWERED:
             raise EOFError
         return unframed(await process.stdout.readexactly(length))

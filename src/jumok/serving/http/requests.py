@@ -277,7 +277,7 @@ def route(
     return Route(path, operation, methods=methods, include_in_schema=described)
 
 
-def read_json(content: bytes | str) -> object:
+def read_body(content: bytes | str) -> object:
     """The value of a JSON text.
 
     Raises:
@@ -285,10 +285,10 @@ def read_json(content: bytes | str) -> object:
         RecursionError: it is nested too deeply.
         ValueError: it is no JSON.
     """
-    return json.loads(content, object_pairs_hook=_once)
+    return json.loads(content, object_pairs_hook=_unique_names)
 
 
-def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+def _unique_names(pairs: list[tuple[str, object]]) -> dict[str, object]:
     fields: dict[str, object] = {}
     for name, value in pairs:
         if name in fields:
@@ -314,7 +314,7 @@ def parsed(model: type[BaseModel], context: RequestContext) -> BaseModel:
         text = "The body must be JSON, with Content-Type: application/json."
         raise RequestRefused(415, "unsupported_media_type", text)
     try:
-        return model.model_validate(read_json(context.content))
+        return model.model_validate(read_body(context.content))
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
     except (ValueError, RecursionError):

@@ -57,7 +57,7 @@ def prepare_captions(
 
     The captions of the test images are written to test.tsv in the run's folder.
     """
-    train_on, check_on, boxes = _tables(config, home, say)
+    train_on, check_on, boxes = _caption_tables(config, home, say)
     splits = _splits(config, train_on, check_on, say)
     say(", ".join(f"{name}: {len(split):,} images" for name, split in splits.items()))
     for name in ("train", "validation"):
@@ -78,7 +78,7 @@ def prepare_captions(
     return PreparedCaptions(tokenizer, train, validation, checked, boxes, sources)
 
 
-def _tables(
+def _caption_tables(
     config: CaptionConfig, home: Path, say: Reporter
 ) -> tuple[tuple[CaptionCorpusConfig, ...], tuple[CaptionCorpusConfig, ...], Path | None]:
     """The training tables, the validation tables, and their boxes; scenes are drawn first."""

@@ -78,7 +78,11 @@ def heads(
     if score != "bleu" and not prune:
         raise ConfigError("--score needs --prune.", do="add --prune, or leave out --score")
     folders = _folders(models, prune, save)
-    kind, output, batch = _kind(written.output, written.as_json), written.output, machine.batch
+    kind, output, batch = (
+        _output_kind(written.output, written.as_json),
+        written.output,
+        machine.batch,
+    )
     for file in (output, save):
         check_output(file, data.source, data.target, data.data, data.gold)
     opened = _open_all(folders)
@@ -125,7 +129,7 @@ def _write_cards(
             show_curves(screen, curves, SCORERS[score])
 
 
-def _kind(output: Path | None, as_json: bool) -> str:
+def _output_kind(output: Path | None, as_json: bool) -> str:
     """The suffix of the output's format; "": the table of the terminal."""
     suffix = "" if output is None else output.suffix.lower()
     if as_json and suffix in ("", ".json"):

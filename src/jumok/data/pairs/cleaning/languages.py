@@ -20,7 +20,7 @@ from jumok.kernels.texts import BEHIND, WordTable
 
 _CYRILLIC = "av ba be bg ce cv kk kv ky mk mn os ru sah tg tt uk"
 _ARABIC = "ar arz azb ckb fa mzn pnb ps sd ug ur"
-_LATIN = (
+_IN_LATIN = (
     "af als an ast az bar bs ca ceb cs cy da de en eo es et eu fi fr fy ga gd gl gn hr ht hu ia id "
     "ilo io is it jv ku la lb li lmo lt lv mg min ms mt nap nds nl nn no nb oc pl pms pt qu rm ro "
     "sc scn sco sh sk sl so sq su sv sw tk tl tr uz vec vi vls vo wa war yo zu xh"
@@ -31,7 +31,7 @@ SCRIPTS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("zh", "wuu", "yue"), ("HAN",)),
     **dict.fromkeys(_CYRILLIC.split(), ("CYRILLIC",)),
     **dict.fromkeys(_ARABIC.split(), ("ARABIC",)),
-    **dict.fromkeys(_LATIN.split(), ("LATIN",)),
+    **dict.fromkeys(_IN_LATIN.split(), ("LATIN",)),
     "sr": ("CYRILLIC", "LATIN"),
     "el": ("GREEK",),
     **dict.fromkeys(("he", "yi"), ("HEBREW",)),
@@ -59,8 +59,13 @@ SCRIPTS: dict[str, tuple[str, ...]] = {
 
 _ALONE = "ko el th lo km my ka hy ta te kn ml gu pa or si dv"
 _OWN_SCRIPT = {code: SCRIPTS[code][0] for code in _ALONE.split()} | {"ja": "KANA"}
-_ALIKE = (("no", "nb", "nn", "da"), ("hr", "bs", "sr", "sh"), ("id", "ms"), ("zh", "wuu", "yue"))
-_SAME = {language: group[0] for group in _ALIKE for language in group}
+_CLOSE_LANGUAGES = (
+    ("no", "nb", "nn", "da"),
+    ("hr", "bs", "sr", "sh"),
+    ("id", "ms"),
+    ("zh", "wuu", "yue"),
+)
+_SAME = {language: group[0] for group in _CLOSE_LANGUAGES for language in group}
 ENOUGH = 20
 """Shorter texts, in bytes of their letters, could be in any language."""
 OWN_SHARE = 0.3

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from urllib.parse import parse_qsl, unquote
 
 from jumok.serving.http.refusals import RequestRefused, invalid
-from jumok.serving.http.requests import RequestContext, read_json, repeated
+from jumok.serving.http.requests import RequestContext, read_body, repeated
 
 REPEATED = "q"
 """The field that a form may have several times."""
@@ -63,7 +63,7 @@ def fields_of(context: RequestContext) -> dict[str, object]:
 
 def _json(body: bytes) -> Mapping[str, object]:
     try:
-        value = read_json(body)
+        value = read_body(body)
     except (ValueError, RecursionError):
         raise invalid("Invalid request: the body is not JSON.") from None
     if not isinstance(value, dict):

@@ -24,19 +24,19 @@ AUTO = "auto"
 
 KEPT = Keep()
 
-SAMPLE = 2_000
+LONGEST_SAMPLE = 2_000
 """Characters of a text that are read."""
 
-SURE = 80.0
+SURE_PERCENT = 80.0
 """A text is taken to be in a language from this confidence on, if it has three words. Of 3,769
 sentences of Tatoeba (English, French) with it all were, and of three words out of sentences (and of
 Multi30k, with German) 99.5 %; without it, and of single words, 99.4 and 75 %."""
 
 WORDS = 3
-SEEN = 0.01
+LEAST_SHARE = 0.01
 """The least probability of all languages of a script together; below, only other words decided."""
 
-SAME = {"no": "nb", "wuu": "zh", "yue": "zh"}
+SAME_LANGUAGE = {"no": "nb", "wuu": "zh", "yue": "zh"}
 """What fastText's model names otherwise."""
 
 LANGUAGE_NAMES = {
@@ -100,7 +100,7 @@ def likely_languages(text: str, known: Sequence[str]) -> list[tuple[str, float]]
 
 def _words(text: str) -> str:
     """The beginning of a text without markup, addresses and placeholders."""
-    text = TAG.sub(" ", text[:SAMPLE])
+    text = TAG.sub(" ", text[:LONGEST_SAMPLE])
     for pattern in KEPT.code:
         text = pattern.sub(" ", text)
     return text
@@ -113,13 +113,13 @@ def _weights(
     probabilities: dict[str, float] = {}
     if scripts and identifier_installed():
         for name, value in identified(words).items():
-            code = name if name in known else SAME.get(name, name)
+            code = name if name in known else SAME_LANGUAGE.get(name, name)
             probabilities[code] = probabilities.get(code, 0.0) + value
     weights = {}
     for script in scripts:
         of_script = {code: p for code, p in probabilities.items() if script in _scripts(code)}
         whole = sum(of_script.values())
-        if whole >= SEEN:
+        if whole >= LEAST_SHARE:
             weights[script] = {code: value / whole for code, value in of_script.items()}
             continue
         every = {*written_in(script), *(code for code in known if script in _scripts(code))}
@@ -148,7 +148,7 @@ def reading_of(text: str, models: Sequence[ServedModel]) -> DetectedLanguage:
     likely = likely_languages(text, [*sources, target])
     if likely:
         language, confidence = likely[0]
-        if language not in sources and confidence >= SURE and _is_enough(text):
+        if language not in sources and confidence >= SURE_PERCENT and _is_enough(text):
             if language == target:
                 return DetectedLanguage(language, confidence, None)
             seems = f"{name_of(language)} ({language}, {confidence:.0f} %)"

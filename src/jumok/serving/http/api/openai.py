@@ -173,12 +173,14 @@ def _prompts(service: Service, system: "LanguageModel", given: PromptInput, name
         texts = [given]
     else:
         rows = [given] if given and isinstance(given[0], int) else given
-        texts = [each if isinstance(each, str) else _decoded(system, each, name) for each in rows]
+        texts = [
+            each if isinstance(each, str) else _decoded_prompt(system, each, name) for each in rows
+        ]
     check_texts(service, texts, name)
     return texts
 
 
-def _decoded(system: "LanguageModel", ids: object, name: str) -> str:
+def _decoded_prompt(system: "LanguageModel", ids: object, name: str) -> str:
     known = isinstance(ids, list) and all(
         isinstance(each, int) and 0 <= each < system.tokenizer.size for each in ids
     )

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field, ValidationError, field_validator
 from jumok.serving.http.handlers import Required
 from jumok.serving.http.models import ServedModel
 from jumok.serving.http.refusals import invalid
-from jumok.serving.http.requests import read_json
+from jumok.serving.http.requests import read_body
 from jumok.systems.translation.segments import Split
 from jumok.systems.translation.terms.glossary import Glossary
 
@@ -39,7 +39,7 @@ class RequiredFields(BaseModel):
     def _of_form(cls, given: Any) -> Any:
         """A form has them as JSON."""
         try:
-            return read_json(given) if isinstance(given, str) else given
+            return read_body(given) if isinstance(given, str) else given
         except (ValueError, RecursionError):
             return given
 

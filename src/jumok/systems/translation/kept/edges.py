@@ -18,8 +18,8 @@ _NO_WORDS = Keep([*USUAL, *NO_WORDS], usual=False)
 LONGEST_WORD = 1000
 """Characters of the longest word; what has more, such as a file in base64, is none."""
 
-_WORD = r"[^\s。、，！？；：]"  # scripts without spaces have their own marks
-LONG = rf"(?<!{_WORD}){_WORD}{{{LONGEST_WORD + 1},}}+"
+_WORD_LETTER = r"[^\s。、，！？；：]"  # scripts without spaces have their own marks
+LONG = rf"(?<!{_WORD_LETTER}){_WORD_LETTER}{{{LONGEST_WORD + 1},}}+"
 LONG_WORD = re.compile(LONG)
 
 BEFORE = (

@@ -24,7 +24,7 @@ _QUOTED = re.compile(r"'[{}#|](?:[^']|'')*+(?:'|\Z)")
 _ARGUMENT = re.compile(rf"{_SIMPLE.pattern}|''|{_QUOTED.pattern}")
 _SIGNS, _COUNTED_SIGNS = re.compile("[{}]+"), re.compile("[{}#]+")
 _BESIDE_SIGN = re.compile(r"'(?=['{}#|]|\Z)|(?<=['{}#|])'")
-NUMBER = "{#}"
+NUMBER_SIGN = "{#}"
 """The number of a plural, as it is translated: a placeholder."""
 
 DEEPEST = 8
@@ -82,7 +82,7 @@ def _message(text: str, at: int, depth: int, counts: bool) -> tuple[Message, int
             words.append(plain[0])
             at = plain.end()
         elif text[at] == "#":
-            words.append(NUMBER if counts else "#")
+            words.append(NUMBER_SIGN if counts else "#")
             at += 1
         elif text.startswith("''", at):
             words.append("''")
@@ -122,7 +122,7 @@ def _choice(text: str, begun: re.Match[str], depth: int, counts: bool) -> tuple[
     return Choice(head, counts, tuple(options)), at + 1
 
 
-def whole(message: Message) -> Message:
+def whole_message(message: Message) -> Message:
     """The message with its first choice around all of it, if nothing else would change."""
     place = next((place for place, part in enumerate(message) if isinstance(part, Choice)), None)
     if place is None:
@@ -133,10 +133,11 @@ def whole(message: Message) -> Message:
     several = any(isinstance(part, Choice) for part in after)
     around = "".join(part for part in (*before, *after) if isinstance(part, str))
     # A # has another meaning within a plural, and two choices in a sentence depend on each other.
-    if several or not around.strip() or (choice.counts and "#" in around) or NUMBER in around:
+    if several or not around.strip() or (choice.counts and "#" in around) or NUMBER_SIGN in around:
         return message
     options = [
-        (name, whole(_joined((*before, *inside, *after)))) for name, inside in choice.options
+        (name, whole_message(_joined((*before, *inside, *after))))
+        for name, inside in choice.options
     ]
     return (replace(choice, options=tuple(options)),)
 
@@ -168,9 +169,9 @@ def written(message: Message, texts: Iterator[str], counts: bool = False) -> str
         if isinstance(part, str):
             text = next(texts)
             space = part[: len(part) - len(part.lstrip())], part[len(part.rstrip()) :]
-            quoted = _quoted(text.strip(), _ARGUMENT.findall(part), counts)
+            quoted = _quoted_message(text.strip(), _ARGUMENT.findall(part), counts)
             text = space[0] + quoted + space[1] if part.strip() else part
-            parts.append(text.replace(NUMBER, "#") if counts else text)
+            parts.append(text.replace(NUMBER_SIGN, "#") if counts else text)
         else:
             options = (
                 f"{name} {{{written(inside, texts, part.counts)}}}" for name, inside in part.options
@@ -186,7 +187,7 @@ def _unquoted(match: re.Match[str]) -> str:
     return match[0].removeprefix("'").removesuffix("'").replace("''", "'") or "'"
 
 
-def _quoted(text: str, arguments: Sequence[str], counts: bool) -> str:
+def _quoted_message(text: str, arguments: Sequence[str], counts: bool) -> str:
     """A text in which only these arguments, each as often as here, are what ICU replaces."""
     left = Counter(each for each in arguments if each.startswith("{"))
     signs = _COUNTED_SIGNS if counts else _SIGNS
@@ -272,5 +273,5 @@ def _readable(text: str) -> Message | None:
     message = parse(text)
     if message is None:
         return None
-    around = whole(message)
+    around = whole_message(message)
     return around if sum(1 for _ in texts_of(around)) <= MOST_VARIANTS else message

@@ -10,8 +10,8 @@ from jumok.data.tokenizer import plain_words
 from jumok.systems.translation.kept.keeping import Kept, found_in, missing_in
 from jumok.systems.translation.sentences import Span
 
-_MARKS = frozenset(".!?。！？…")
-_END = re.compile(r"[.!?。！？…]{0,8}\Z")
+_SENTENCE_MARKS = frozenset(".!?。！？…")
+_END_OF_SENTENCE = re.compile(r"[.!?。！？…]{0,8}\Z")
 
 
 def corrected(
@@ -45,7 +45,7 @@ def corrected(
             at = _before_end(text, at, one)
         # Never inside another kept string.
         insertions.append((after_kept(whole, at), one.text))
-    text = _rebuilt(text, insertions, extra, spaceless)
+    text = _with_changes(text, insertions, extra, spaceless)
     # What is attached to something else goes to the end.
     return " ".join(filter(None, [text, *(one.text for one in missing_in(kept, text))])).strip()
 
@@ -58,16 +58,16 @@ def without_tail(source: str, kept: Sequence[Kept], text: str) -> str:
         if text[stop:end].strip():
             break
         end = len(text[:start].rstrip())
-    return text[:end] if text[end - 1 : end] in _MARKS else text
+    return text[:end] if text[end - 1 : end] in _SENTENCE_MARKS else text
 
 
 def _behind_mark(source: str, one: Kept) -> bool:
-    return source[: one.start].rstrip()[-1:] in _MARKS
+    return source[: one.start].rstrip()[-1:] in _SENTENCE_MARKS
 
 
 def _before_end(text: str, place: int, one: Kept) -> int:
     """The place, or the mark that ends the text if the place is behind it."""
-    end = _END.search(text)
+    end = _END_OF_SENTENCE.search(text)
     if end is None or place <= end.start():
         return place
     ((_, still),) = found_in([one], one.text + end[0])
@@ -107,7 +107,7 @@ class _Links:
         return self._words[min(self._reached[earlier - 1], last)][1] if earlier else 0
 
 
-def _rebuilt(
+def _with_changes(
     text: str, insertions: Sequence[tuple[int, str]], extra: Sequence[Span], spaceless: bool
 ) -> str:
     changes = [(place, place, put) for place, put in insertions]
@@ -120,7 +120,7 @@ def _rebuilt(
             rest = text[begin : begin + 1]
             joint = (
                 ""
-                if not rest.strip() or rest in _MARKS
+                if not rest.strip() or rest in _SENTENCE_MARKS
                 else _spaced(put, rest, spaceless)[len(put) : -1]
             )
             parts.append(_spaced(last, put, spaceless)[len(last) :] + joint)

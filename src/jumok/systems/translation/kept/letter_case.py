@@ -18,12 +18,12 @@ from jumok.data.tokenizer import Tokenizer
 from jumok.systems.translation.kept.keeping import Keep, Kept
 from jumok.systems.translation.sentences import Span, language_code
 
-FEWEST_WORDS = 3  # of a segment in another case; of capitals one word is enough, if it is long
-LONG_WORD = 5  # letters: a shorter one alone may be an acronym
+FEWEST_CASED = 3  # of a segment in another case; of capitals one word is enough, if it is long
+LONG_ENOUGH = 5  # letters: a shorter one alone may be an acronym
 SMALL_WORD = 3  # letters of words that English titles write small
 
 CASED = {"LATIN", "GREEK", "CYRILLIC", "ARMENIAN"}
-_WORD = re.compile("[^ ]+")
+_SPACED_WORD = re.compile("[^ ]+")
 _FIRST = re.compile(r"[^\W_]")
 _I = re.compile(r"[^\w']*i(?=['’,;:!?]|\.?\Z)")
 _APOSTROPHE = re.compile("['’]")
@@ -94,7 +94,7 @@ class LetterCase:
         name = small[: first.start()] + word[first.start()] + small[first.end() :]
         sizes = self._size(small), self._size(name), self._size(word)
         # A short word in capitals may be an acronym that the vocabulary does not have.
-        short = _letters(word) < LONG_WORD and word.isupper() and not _APOSTROPHE.search(word)
+        short = _letters(word) < LONG_ENOUGH and word.isupper() and not _APOSTROPHE.search(word)
         acronym = short and sizes[2] <= sizes[0]
         if acronym or sizes[2] < min(sizes[:2]):
             return word
@@ -123,9 +123,9 @@ class LetterCase:
         if style == "small":
             return True
         if len(words) == 1:
-            return sizes[0] <= 1 + len(small[0]) // LONG_WORD
+            return sizes[0] <= 1 + len(small[0]) // LONG_ENOUGH
         known = 2 * sum(size == 1 for size in sizes) > len(words)
-        long = max(map(len, words)) >= LONG_WORD
+        long = max(map(len, words)) >= LONG_ENOUGH
         return (known or long) and self._size(recased) < self._size(text)
 
     def _restoring(
@@ -156,7 +156,7 @@ def _words_between(text: str, kept: Sequence[Kept]) -> list[Span]:
     taken = bytearray(len(text))
     for one in kept:
         taken[one.start : one.end] = b"\1" * (one.end - one.start)
-    spans = (match.span() for match in _WORD.finditer(text))
+    spans = (match.span() for match in _SPACED_WORD.finditer(text))
     return [
         (start, end)
         for start, end in spans
@@ -172,15 +172,15 @@ def _style(text: str, words: Sequence[Span], line: str) -> Style | None:
     if any(unicodedata.category(letter) == "Lo" and letter not in "ªº" for letter in joined):
         return None  # a script without case; Latin capitals in it are acronyms
     if not any(map(str.isupper, joined)):
-        return "small" if len(own) >= FEWEST_WORDS and _ENDS.search(text) else None
+        return "small" if len(own) >= FEWEST_CASED and _ENDS.search(text) else None
     if not any(letter.islower() and letter != "ß" for letter in joined):
         around = own if any(map(str.islower, line)) else line.split()
-        several = sum(_letters(word) > 1 for word in around) >= FEWEST_WORDS
-        return "capitals" if several or max(map(_letters, own)) >= LONG_WORD else None
+        several = sum(_letters(word) > 1 for word in around) >= FEWEST_CASED
+        return "capitals" if several or max(map(_letters, own)) >= LONG_ENOUGH else None
     begun = [_FIRST.search(word) for word in own]
     raised = [word for word, first in zip(own, begun, strict=True) if first and first[0].isupper()]
     small = [word for word in own if word not in raised]
-    titled = len(raised) > FEWEST_WORDS and all(_letters(word) <= SMALL_WORD for word in small)
+    titled = len(raised) > FEWEST_CASED and all(_letters(word) <= SMALL_WORD for word in small)
     return "title" if titled else None
 
 
@@ -216,7 +216,7 @@ def _title(text: str, small: int) -> str:
         at = first.start()
         return word[0][:at] + _capital(word[0][at], "") + word[0][at + 1 :]
 
-    return _WORD.sub(raised, text)
+    return _SPACED_WORD.sub(raised, text)
 
 
 def _outside(keep: Keep, change: Callable[[str], str], text: str) -> str:

@@ -64,11 +64,11 @@ class Glossary:
                 )
         self._sizes: dict[str, list[int]] = {}
         for source in sorted(self.terms, key=len, reverse=True):
-            sizes = self._sizes.setdefault(_folded(source[0]), [])
+            sizes = self._sizes.setdefault(_case_folded(source[0]), [])
             if len(source) not in sizes:
                 sizes.append(len(source))
         self._in_any_case = {
-            _folded(source): term
+            _case_folded(source): term
             for source, term in self.terms.items()
             if not any(letter.isupper() for letter in source)
         }
@@ -116,7 +116,7 @@ class Glossary:
     def find(self, text: str) -> list[TermPlace]:
         """The places of the terms in a text, in order; they do not overlap."""
         text = normalize(text)
-        folded, places, at = _folded(text), list[TermPlace](), 0
+        folded, places, at = _case_folded(text), list[TermPlace](), 0
         while at < len(text):
             place = self._begun(text, folded, at)
             if place is not None:
@@ -143,7 +143,7 @@ class Glossary:
         return None
 
 
-def _folded(text: str) -> str:
+def _case_folded(text: str) -> str:
     """The same in any case, letter by letter: no letter becomes two."""
     return "".join(one if len(one := letter.casefold()) == 1 else letter for letter in text)
 

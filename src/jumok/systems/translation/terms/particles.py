@@ -9,7 +9,7 @@ around it depend on its gender and case, which are not known of a term.
 import re
 
 # After a consonant, after a vowel.
-_PAIRS = """
+_PARTICLE_FORMS = """
 은 는, 이 가, 을 를, 과 와, 으로 로, 으로서 로서, 으로써 로써, 으로부터 로부터, 으로는 로는,
 으로도 로도, 이나 나, 이랑 랑, 이든 든, 이든지 든지, 이야말로 야말로, 이야 야, 이다 다,
 이에요 예요, 이었 였, 이라고 라고, 이라는 라는
@@ -25,7 +25,9 @@ _WITH_MORE = ("이에요", "예요", "이었", "였", "입니다", "입니까", 
 _UNSURE = frozenset("이가과의도만로나요야다인") | {"라고", "라는"}
 """Many a noun ends with them."""
 
-_FORMS = {form: pair for pair in (each.split() for each in _PAIRS.split(",")) for form in pair}
+_FORMS = {
+    form: pair for pair in (each.split() for each in _PARTICLE_FORMS.split(",")) for form in pair
+}
 _WHOLE = frozenset([*_FORMS, *_ALIKE.split()])
 PROBES = ("은", "이", "을", "의", "에")
 """Particles that most nouns have somewhere, as they are after a consonant."""

@@ -42,12 +42,12 @@ from jumok.systems.translation.terms.particles import (
 SURE = 1.5
 """Nats: the least evidence for a word that is replaced."""
 
-SHARE = 0.7
+LEAST_MASS = 0.7
 """A share of the evidence of the best word: the next ones that reach it belong to the term, too."""
 
 UNATTENDED = 0.5  # in place of the attention of a model that has none
-MOST = 64  # terms of a segment; others are missing, as each takes two passes
-AT_ONCE = 64  # targets that are scored together
+MOST_TERMS = 64  # terms of a segment; others are missing, as each takes two passes
+TERMS_AT_ONCE = 64  # targets that are scored together
 
 
 Evidence = npt.NDArray[np.float64]
@@ -125,7 +125,7 @@ class TermPlacer:
                     draft.missing_terms = tuple(each.term.source for each in its)
         if not readings:
             return changed
-        found = self._locate(readings, [places[each.row][:MOST] for each in readings])
+        found = self._locate(readings, [places[each.row][:MOST_TERMS] for each in readings])
         for reading, of_reading in zip(readings, self._without_suffixes(found), strict=True):
             if _replace(reading, places[reading.row], of_reading, self.drafting.language):
                 changed.append((reading.row, reading.draft))
@@ -204,8 +204,8 @@ class TermPlacer:
     def _scored(self, pairs: Sequence[tuple[Sequence[int], Sequence[int]]]) -> list[Evidence]:
         """The log-probabilities of each target's tokens, without that of END."""
         scored: list[Evidence] = []
-        for begin in range(0, len(pairs), AT_ONCE):
-            here = pairs[begin : begin + AT_ONCE]
+        for begin in range(0, len(pairs), TERMS_AT_ONCE):
+            here = pairs[begin : begin + TERMS_AT_ONCE]
             read = self.searcher.read([source for source, _ in here])
             for one in read.score([target for _, target in here], Ranker()):
                 scored.append(np.array(one.token_log_probabilities[: len(one.tokens)]))
@@ -227,7 +227,7 @@ class TermPlacer:
             best = int(np.where(free, nats, -1).argmax())
             if not free[best] or nats[best] < SURE:
                 continue
-            same = free & (nats > SHARE * nats[best])
+            same = free & (nats > LEAST_MASS * nats[best])
             first = last = best
             while first > 0 and same[first - 1] and " " in place.term.source:
                 first -= 1
