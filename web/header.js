@@ -74,7 +74,7 @@ export function header(raw, state, onGiven) {
     parts.output.textContent = visible(trace.output);
     parts.out.hidden = parts.output.hidden = !trace.steps.length && (trace.sites.length > 0 || !trace.output); // there is no output
     parts.segments.hidden = !(trace.segments > 1);
-    if (!parts.segments.hidden) parts.segments.replaceChildren(...segmentNodes(trace, text, live ? onGiven : null));
+    parts.segments.replaceChildren(...(trace.segments > 1 ? segmentNodes(trace, text, live ? onGiven : null) : []));
     parts.cost.hidden = trace.milliseconds === undefined;
     if (!parts.cost.hidden) parts.cost.textContent = text.inPage(trace.weights, trace.precision, trace.milliseconds);
     parts.way.update(text);

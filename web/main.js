@@ -197,7 +197,7 @@ export function start(raw, root, { answer = raw.token && serverAt(raw.token), wh
     root.dataset.guessing = tours.guessing(); // what would give the answer away
     rest.hidden = tours.guessing() !== "";
     if (!trace.sites.length) {
-      rest.replaceChildren(element("p", { class: "muted" }, pictures ? text.givePicture : trace.output ? text.copied : text.faultEmpty));
+      rest.replaceChildren(element("p", { class: "muted" }, pictures ? text.givePicture : trace.output ? text.unread : text.faultEmpty));
       return;
     }
     // A model in the page can be asked about texts, but not changed.

@@ -26,7 +26,7 @@ export const WORDS = {
     chooseFile: "Choose a file…",
     givePicture: "Give an image above: its path or a file.",
     output: "Output",
-    copied: "There is no word in this text: it is copied, and the model reads nothing.",
+    unread: "There is no word in this text: it is copied, and the model reads nothing.",
     segments: (shown, all) => `The model reads this text in ${all} segments. The views show segment ${shown}.`,
     examples: "Examples",
     inPage: (weights, precision, milliseconds) =>
@@ -190,7 +190,7 @@ export const WORDS = {
     chooseFile: "파일 고르기…",
     givePicture: "위에 이미지의 경로를 적거나 파일을 고르세요.",
     output: "출력",
-    copied: "단어가 없는 글이라 그대로 옮깁니다. 모델은 아무것도 읽지 않습니다.",
+    unread: "단어가 없는 글이라 그대로 옮깁니다. 모델은 아무것도 읽지 않습니다.",
     segments: (shown, all) => `모델은 이 글을 세그먼트 ${all}개로 나누어 읽습니다. 화면은 ${shown}번째 세그먼트입니다.`,
     examples: "예문",
     inPage: (weights, precision, milliseconds) =>

@@ -25,8 +25,15 @@ Translator = Callable[[Sequence[str]], Sequence[Translated | str]]
 
 
 def swapped(texts: Sequence[str]) -> list[str]:
-    """Every letter of ASCII in the other case, so that two translations change nothing."""
-    return [text.translate(SWAP) for text in texts]
+    """Every letter of ASCII in the other case, so that two translations change nothing.
+
+    A word before a colon stays: in capitals it would be the name of a speaker.
+    """
+    return [" ".join(map(_swapped, text.split(" "))) for text in texts]
+
+
+def _swapped(word: str) -> str:
+    return word if word.endswith(":") else word.translate(SWAP)
 
 
 def hostile(texts: Sequence[str]) -> list[Translated]:

@@ -19,3 +19,7 @@ def test_a_segment_is_chosen(live):
     expect(buttons.last).to_have_attribute("aria-pressed", "true")
     expect(output).to_have_text(second.output)
     assert "segment=1" in page.url
+    page.fill("#text", "100")
+    expect(page.locator("#segments")).to_be_hidden()
+    expect(buttons).to_have_count(0)
+    expect(page.get_by_text("There is no word in this text")).to_be_visible()

@@ -10,6 +10,8 @@ from jumok.documents.plain import looks_wrapped
         ("The cat sleeps.\nThe dog is in the garden.\n\nI like tea.\n", False),
         ("a man in a hat\na dog\na girl\n", False),  # sentences of a corpus in small letters
         ("The cat saw a\ndog. The dog\nran away.\n", True),
+        ("The cat saw a\ndog in the park and\nit ran home.\n", True),
+        ("Two dogs\nplay in the snow\n", False),
         ("one line\n\nanother line\n", False),
         ("", False),
     ],

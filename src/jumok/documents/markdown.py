@@ -147,6 +147,7 @@ _GAP = re.compile(r"[ \t]*")
 _BREAK = re.compile(r"(?:\\|[ \t]*)\n[ \t]*")
 _SPACE = re.compile(r"[ \t\n]*")
 _TICKS = re.compile("`+")
+_TITLE = re.compile(r"\[!|\*\*[^*\n]+\*\*\n")
 _LABEL = re.compile(r"\]\[[^\]]++\]")
 
 
@@ -155,6 +156,7 @@ class _Inlines:
 
     def __init__(self, content: str) -> None:
         self.content, self.at = content, 0
+        self.titled = _TITLE.match(content) is not None
         self.terms = re.search(r"\n:[ \t]", content) is not None  # several of one definition
         self.labels: list[int] = []
 
@@ -164,7 +166,7 @@ class _Inlines:
         for child in rest:
             if child.type in ("softbreak", "hardbreak"):
                 # The title of a quotation that is a note is a line of its own.
-                titled = self.content.startswith("[!") and "\n" not in self.content[: self.at]
+                titled = self.titled and "\n" not in self.content[: self.at]
                 raw = self._take(_BREAK.match(self.content, self.at))
                 ends = titled or self.terms or child.type == "hardbreak"
                 yield Chunk("text", raw, " ", "break" if ends else "")

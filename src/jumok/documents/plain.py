@@ -29,14 +29,15 @@ def read_plain(content: bytes) -> TextDocument:
 def looks_wrapped(text: str) -> bool:
     """Whether lines seem to continue in the next one: paragraphs, and not one sentence a line.
 
-    There have to be blank lines, or ends of sentences inside of lines, and a third of the lines
-    with another one below has to end within a sentence: that one begins in lower case, which
-    Hangul does not have.
+    There have to be blank lines, or ends of sentences inside of lines, or a sentence that ends on
+    another line than it begins; and a third of the lines with another one below has to end within
+    a sentence: that one begins in lower case, which Hangul does not have.
     """
     lines = [line.strip() for line in text.splitlines()]
     joints = [(line, after) for line, after in pairwise(lines) if line and after]
-    broken = [line for line, after in joints if after[0].islower() and line[-1] not in ".!?:;…"]
-    inside = "" in lines or any(_SENTENCE_END.search(line) for line in lines)
+    broken = [each for each in joints if each[1][0].islower() and each[0][-1] not in ".!?:;…"]
+    ended = any(after[-1] in ".!?" for _, after in broken) and joints[0][0][0].isupper()
+    inside = ended or "" in lines or any(_SENTENCE_END.search(line) for line in lines)
     return inside and bool(broken) and 3 * len(broken) >= len(joints)
 
 

@@ -70,6 +70,11 @@ BINARY: dict[str, FileKind] = {
         "text in UTF-16",
         "name it, --encoding utf-16, or convert it: iconv -f UTF-16 -t UTF-8 {file} > FILE.txt",
     ),
+    "iso-2022": FileKind(
+        "text in ISO-2022",
+        "name it, --encoding iso2022_jp (or iso2022_kr), or convert it: iconv -f ISO-2022-JP -t "
+        "UTF-8 {file} > FILE.txt",
+    ),
     "utf-32": FileKind(
         "text in UTF-32",
         "name it, --encoding utf-32, or convert it: iconv -f UTF-32 -t UTF-8 {file} > FILE.txt",
@@ -196,6 +201,7 @@ _SIGNATURES: tuple[tuple[bytes, str], ...] = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+_ESCAPE = re.compile(rb"\x1b\$(?:[@B]|\)C)|\x1b\([JB]")
 _BZIP2 = re.compile(rb"BZh[1-9]1AY&SY")
 _IN_ZIP = (
     (b"word/", "docx"),
@@ -254,6 +260,10 @@ def kind_of_bytes(head: bytes) -> str | None:
         return next((kind for mark, kind in _IN_ZIP if mark in head), "zip")
     if head.startswith(b"RIFF") and head[8:12] == b"WEBP":
         return "picture"
+    if _ESCAPE.search(head):
+        return "iso-2022"
+    if 3 * head.count(0) > len(head):  # without a mark
+        return "utf-16"
     if head[4:8] == b"ftyp" and head[8:12] in (b"heic", b"heix", b"mif1", b"avif", b"msf1"):
         return "picture"
     return _markup(head.removeprefix(codecs.BOM_UTF8))

@@ -117,11 +117,15 @@ def _column(file: Path, header: list[str], column: Column) -> int:
     if isinstance(column, int) and 0 <= column < (len(header) or MOST_COLUMNS):
         return column
     if column not in header:
+        other = next((sign for sign in ";\t|" if len(header) == 1 and sign in header[0]), "")
+        delimited = (
+            f"if {other!r} separates the columns: --delimiter {other!r}; else " if other else ""
+        )
         raise DataError(
             f"there is no column {str(column)[:60]!r}.",
             expected=f"one of {', '.join(map(repr, header))[:200]}, or a number from 0",
-            do="choose one of these; a file without a header line takes numbers: --columns 0,1, or "
-            "source_column = 0 in a recipe",
+            do=f"{delimited}choose one of these; a file without a header line takes numbers: "
+            "--columns 0,1, or source_column = 0 in a recipe",
             place=Location(file, 1),
         )
     return header.index(str(column))
