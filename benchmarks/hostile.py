@@ -19,7 +19,7 @@ from pathlib import Path
 
 import httpx
 
-from benchmarks.load import LOST, Question, Reply, Target, while_probed
+from benchmarks.load import LOST, Question, Reply, Target, percentile, while_probed
 from benchmarks.mutated import faults_of
 from benchmarks.shapes import SHAPES, packed
 from jumok.documents.catalog import FORMATS
@@ -143,7 +143,8 @@ def main() -> None:
         times = [reply.seconds * 1e3 for reply in health]
         print(
             f"/health/live: {len(times)} probes, {sum(reply.status == 200 for reply in health)} "
-            f"answered, at most {max(times):.0f} ms; faults: {faults_of(server)[:5]}"
+            f"answered; median {percentile(times, 0.5):.1f} ms, 99 % {percentile(times, 0.99):.1f} ms, "
+            f"at most {max(times):.0f} ms; faults: {faults_of(server)[:5]}"
         )
 
 

@@ -81,6 +81,8 @@ class DocumentReader:
 
     async def _start(self) -> None:
         """Waits until there is a process; a request that cannot wait so long does not end it."""
+        if self.process is not None and self.process.returncode is not None:
+            self.close()  # something else has killed it since
         if self._started is None:
             self._started = asyncio.create_task(self._begin())
         try:
@@ -107,7 +109,7 @@ class DocumentReader:
             process.stdin.write(question)
             await process.stdin.drain()
             return await self._frame(process)
-        except (EOFError, ConnectionError):
+        except (EOFError, ConnectionError, RuntimeError):  # uvloop's, for a pipe that is closed
             self.close()
             slow = await process.wait() == -getattr(signal, "SIGXCPU", 0)
             what = (
