@@ -15,10 +15,7 @@ import shutil
 import sys
 import tempfile
 import time
-import traceback
-import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -28,79 +25,18 @@ import torch
 
 import jumok
 from benchmarks import kills
+from benchmarks.attacks import attack_broken, attack_exports, attack_full, attack_workers
+from benchmarks.campaign import LABELS, Area, Campaign
 from benchmarks.load import Question, closed_loop
 from benchmarks.mutated import damaged, faults_of
 from benchmarks.serving import besieged, hung_up, loaded, own_answers
 from benchmarks.trips.checks import ENGLISH_KOREAN, faults, swapped
 from benchmarks.trips.writing import TEMPLATES, trips
 from jumok.documents.catalog import translate_document
-from jumok.errors import JumokError
 from jumok.systems.translation.translator import Translator
-from tests.fuzz.mutating import in_time, mutated
+from tests.fuzz.mutating import mutated
 from tests.fuzz.test_readers import kinds
 from tests.serving.http.process import serving
-
-FULL = {"kills": 60, "readers": 10**6, "documents": 10**6, "requests": 10**6, "trips": 20_000}
-FULL |= {"answers": 10**5, "clients": 5_000, "pages": 10_000}
-"""The cases at scale 1.0."""
-
-LABELS = (
-    *("</script><script>alert(1)</script>", "<!--", "-->", "<img src=x onerror=alert(1)>", "]]>"),
-    *("'", '"', "`", "\\", "\u2028", "\u202e", "\x00", "\ud800", "&lt;", "</style>", "${x}"),
-    *("javascript:alert(1)", "a" * 5_000, "가" * 500, "", "\n", "<svg onload=alert(1)>", "%00"),
-)
-
-
-@dataclass
-class Area:
-    """What was tried, and what came of it.
-
-    Attributes:
-        told: the first failures.
-    """
-
-    name: str
-    cases: int = 0
-    crashes: int = 0
-    hangs: int = 0
-    wrong: int = 0
-    seconds: float = 0.0
-    told: list[str] = field(default_factory=list)
-
-    def fails(self, kind: str, what: str) -> None:
-        """Counts a crash, a hang or a wrong answer."""
-        setattr(self, kind, getattr(self, kind) + 1)
-        if len(self.told) < 20:
-            self.told.append(f"{self.name}: {kind}: {what}")
-
-    def tries(self, name: str, case: Callable[[], list[str]]) -> None:
-        """One case, which returns what is wrong; an error in plain words is none."""
-        self.cases += 1
-        try:
-            with in_time(), warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                for what in case():
-                    self.fails("wrong", f"{name}: {what}")
-        except JumokError:
-            return
-        except TimeoutError as error:
-            self.fails("hangs", f"{name}: {error}")
-        except (Exception, MemoryError) as error:
-            where = traceback.extract_tb(error.__traceback__)[-1]
-            self.fails("crashes", f"{name}: {error!r:.200} at {where.filename}:{where.lineno}")
-
-
-@dataclass(frozen=True)
-class Campaign:
-    """What is attacked, and how much of it."""
-
-    model: Path
-    folder: Path
-    scale: float
-    seed: int
-
-    def many(self, name: str, least: int = 1) -> int:
-        return max(least, round(FULL[name] * self.scale))
 
 
 def attack_kills(asked: Campaign) -> Iterator[Area]:
@@ -262,6 +198,10 @@ AREAS: dict[str, Callable[[Campaign], Iterator[Area]]] = {
     "trips": attack_trips,
     "pages": attack_pages,
     "server": attack_server,
+    "workers": attack_workers,
+    "broken": attack_broken,
+    "full": attack_full,
+    "exports": attack_exports,
 }
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import httpx
 
-from benchmarks.load import LOST, Question, Reply, Target, while_probed
+from benchmarks.load import LOST, Question, Reply, Target, percentile, while_probed
 from benchmarks.mutated import faults_of
 from benchmarks.shapes import SHAPES, packed
 from jumok.documents.catalog import FORMATS
@@ -141,9 +141,11 @@ def main() -> None:
                 slowest = max(each.seconds for each in its)
                 print(f"| {format} | {len(its)} | {said} | {slowest:.2f} |")
         times = [reply.seconds * 1e3 for reply in health]
+        answered = sum(reply.status == 200 for reply in health)
+        middle, late, most = (percentile(times, share) for share in (0.5, 0.99, 1.0))
         print(
-            f"/health/live: {len(times)} probes, {sum(reply.status == 200 for reply in health)} "
-            f"answered, at most {max(times):.0f} ms; faults: {faults_of(server)[:5]}"
+            f"/health/live: {len(times)} probes, {answered} answered; median {middle:.1f} ms, 99 % "
+            f"{late:.1f} ms, at most {most:.0f} ms; faults: {faults_of(server)[:5]}"
         )
 
 

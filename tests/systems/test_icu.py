@@ -1,6 +1,7 @@
 """Messages of ICU: the skeleton stays, and each variant is translated as a whole sentence."""
 
 import re
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -95,3 +96,13 @@ def capitals_of(lines: list[str]) -> list[str]:
     messages = Messages.of(lines)
     translations = [Translation(_capitals(text)) for text in messages.texts]
     return [one.text for one in messages.joined(translations)]
+
+
+def test_a_choice_of_many_values_is_not_written_out_for_a_long_sentence():
+    text = "the cat " * 2_000 + "{n, plural, " + "=1 {a}" * 2_000 + "}"
+    tracemalloc.start()
+    texts = Messages.of([text]).texts
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(texts) == 2_001
+    assert peak < 200 * len(text)

@@ -45,6 +45,7 @@ class DecodingOptions:
         "The search ends when it has finished this number times --beam hypotheses (None: when no "
         "better one is possible).",
         above=0,
+        maximum=1000,
         panel=SEARCH,
     )
     length_penalty: float = option(
@@ -64,6 +65,7 @@ class DecodingOptions:
         0.0,
         "Coverage penalty: cost of unattended source words (beam search only).",
         minimum=0,
+        maximum=1000,
         panel=LENGTH,
     )
     minimum_length: int = option(
@@ -76,6 +78,7 @@ class DecodingOptions:
         None,
         "Further maximum: this number times the source length, plus --maximum-extra.",
         minimum=0,
+        maximum=10**6,
         panel=LENGTH,
     )
     maximum_extra: int = option(

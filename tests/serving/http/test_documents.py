@@ -67,6 +67,21 @@ def test_a_text_with_html_keeps_its_characters_whatever_it_says_of_them(client):
     assert answer["translatedText"].endswith("<!--\u9f98-->")
 
 
+def test_a_process_that_was_killed_while_it_waited_is_started_again():
+    """As the system does where memory is short; every later document got status 500."""
+    short = DocumentQuestion(["the cat"], ("en", "ko"), "a.md")
+
+    async def asked() -> None:
+        reader = DocumentReader(most=1)
+        for _ in range(2):
+            assert await reader.ask(short, time.monotonic() + 60) == [["the cat"]]
+            reader.process.kill()
+            await reader.process.wait()
+        reader.close()
+
+    asyncio.run(asked())
+
+
 def test_the_process_is_killed_at_the_deadline_and_another_one_reads_the_next_document():
     long = DocumentQuestion(["[a](b) " * 100_000], ("en", "ko"), "a.md")
     short = DocumentQuestion(["the cat"], ("en", "ko"), "a.md")

@@ -2,11 +2,15 @@
 
 import io
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import docx
 import pytest
 
+from jumok.errors import ConfigError
 from jumok.serving.http.downloads import KEPT_SECONDS, Downloads
+from jumok.serving.http.monitoring import Metrics
 from jumok.serving.http.refusals import RequestRefused
 from jumok.systems.translation.translator import Translator
 
@@ -97,3 +101,29 @@ def test_files_are_kept_for_some_minutes(tmp_path):
     assert [file.suffix for file in tmp_path.iterdir()] == [".txt"]
     with pytest.raises(RequestRefused, match="disabled"):
         Downloads(None).keep("a", b"")
+
+
+@contextmanager
+def largest(size: int) -> Iterator[None]:
+    """No file of this process grows beyond it, as on a full disk."""
+    resource = pytest.importorskip("resource")
+    _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, most))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+
+
+def test_a_full_disk_refuses_a_file_and_keeps_no_part_of_it(tmp_path):
+    with largest(100), pytest.raises(RequestRefused, match="no space") as refused:
+        Downloads(tmp_path).keep("a.txt", b"x" * 1_000)
+    assert refused.value.status == 503
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="the space is taken on Linux")
+def test_metrics_that_could_not_be_kept_later_are_an_error_at_the_start(tmp_path):
+    """Their files are mapped: a process that writes to them on a full disk gets SIGBUS."""
+    with largest(100), pytest.raises(ConfigError, match="metrics"):
+        Metrics(tmp_path)

@@ -15,6 +15,7 @@ import pytest
 from benchmarks import serving as trials
 from benchmarks.load import Question, closed_loop, statuses
 from benchmarks.tagged import compared, tagged_questions
+from jumok.serving.http.monitoring import SHARED, SHARED_BYTES
 from jumok.systems.translation.translator import Translator
 from tests.serving.http.process import ServedProcess, serving
 
@@ -127,7 +128,10 @@ def test_nobody_is_lost_at_the_end(tiny_bundle, tmp_path):
 
 @pytest.mark.skipif(os.name == "nt", reason="the system has no SO_REUSEPORT")
 def test_several_processes_share_the_address_and_sum_their_metrics(tiny_bundle, tmp_path):
-    with serving(tmp_path, f"m={tiny_bundle}", "--processes", "2", "--grace", "0") as server:
+    with serving(
+        *(tmp_path, f"m={tiny_bundle}", "--processes", "2", "--grace", "0"),
+        variables={"TMPDIR": str(tmp_path)},
+    ) as server:
         draw = random.Random(9)
         given = [
             Question("/v1/translate", {"text": trials.sentence(draw, WORDS), "beam": 1})
@@ -136,6 +140,11 @@ def test_several_processes_share_the_address_and_sum_their_metrics(tiny_bundle, 
         replies, _ = trials.loaded(server.url, lambda target: closed_loop(target, given, 24))
         assert statuses(replies)[200] + statuses(replies)[503] == 24
         assert trials.counted(server.url)["answered"] == statuses(replies)[200]
+        kept = {
+            (file.name.rpartition("_")[0], file.stat().st_size)
+            for file in tmp_path.glob("jumok-serve-*/metrics/*")
+        }
+        assert kept == {(name, SHARED_BYTES) for name in SHARED}
         server.process.terminate()
         assert server.process.wait(120) == 0
         assert "Traceback" not in server.errors

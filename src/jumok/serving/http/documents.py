@@ -19,8 +19,8 @@ from jumok.serving.http.monitoring import log
 from jumok.serving.http.queue import deadline_passed
 from jumok.serving.http.refusals import RequestRefused
 
-MOST_ANSWERED = 64 << 20
-"""The most bytes of an answer of the process."""
+MOST_GROWN = 8
+"""An answer of the process may be larger than a request by this: it is read between requests."""
 
 
 class DocumentReader:
@@ -28,13 +28,14 @@ class DocumentReader:
 
     Args:
         most: questions that may wait for it.
+        largest: bytes that a request may have.
 
     Attributes:
         process: None: it is not needed yet, or was killed.
     """
 
-    def __init__(self, most: int) -> None:
-        self._most, self._waiting = most, 0
+    def __init__(self, most: int, largest: int = 1 << 20) -> None:
+        self._most, self._waiting, self._largest = most, 0, largest
         self._turn = asyncio.Lock()
         self.process: Process | None = None
         self._started: asyncio.Task[None] | None = None
@@ -81,6 +82,8 @@ class DocumentReader:
 
     async def _start(self) -> None:
         """Waits until there is a process; a request that cannot wait so long does not end it."""
+        if self.process is not None and self.process.returncode is not None:
+            self.close()  # something else has killed it since
         if self._started is None:
             self._started = asyncio.create_task(self._begin())
         try:
@@ -107,7 +110,7 @@ class DocumentReader:
             process.stdin.write(question)
             await process.stdin.drain()
             return await self._frame(process)
-        except (EOFError, ConnectionError):
+        except (EOFError, ConnectionError, RuntimeError):  # uvloop's, for a pipe that is closed
             self.close()
             slow = await process.wait() == -getattr(signal, "SIGXCPU", 0)
             what = (
@@ -125,6 +128,6 @@ class DocumentReader:
         """Raises EOFError: the process has ended, or answers too much."""
         assert process.stdout is not None
         length = int.from_bytes(await process.stdout.readexactly(LENGTH_BYTES))
-        if length > MOST_ANSWERED:
+        if length > MOST_GROWN * self._largest:
             raise EOFError
         return unframed(await process.stdout.readexactly(length))

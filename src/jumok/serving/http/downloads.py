@@ -47,7 +47,7 @@ class Downloads:
         """Keeps a file; returns the name under which it can be fetched.
 
         Raises:
-            RequestRefused: too many bytes are kept already.
+            RequestRefused: too many bytes are kept already, or the disk is full.
         """
         folder = self._there()
         self._forget()
@@ -58,8 +58,13 @@ class Downloads:
         plain = re.sub(r"[^\w.-]", "_", Path(name).name, flags=re.ASCII)[-60:] or "file"
         known = f"{secrets.token_urlsafe(16)}.{plain}"
         part = folder / f"part-{known}"
-        part.write_bytes(content)
-        part.rename(folder / known)
+        try:
+            part.write_bytes(content)
+            part.rename(folder / known)
+        except OSError:
+            part.unlink(missing_ok=True)
+            text = "There is no space for translated files on this server."
+            raise RequestRefused(503, "files_full", text, retry_after=60) from None
         return known
 
     def read(self, known: str) -> bytes:

@@ -263,7 +263,7 @@ class Serving:
             give_torch_threads(self.threads)
         metrics, limits = Metrics(self.folders.metrics), self.settings.limits
         downloads = Downloads(self.folders.downloads)
-        reader = DocumentReader(limits.queue_requests)
+        reader = DocumentReader(limits.queue_requests, limits.body)
         service = Service({}, self.settings, metrics, Rates(limits.rate), downloads, reader)
         for name, opened in self.models.items():
             service.models[name] = self.served(service, name, opened, fatal)

@@ -1,6 +1,7 @@
 """The server's metrics and log. No label comes from a client."""
 
 import json
+import os
 import sys
 import time
 import traceback
@@ -11,6 +12,8 @@ from typing import Literal
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
+
+from jumok.errors import ConfigError
 
 SUM: Literal["livesum"] = "livesum"
 LARGEST: Literal["livemax"] = "livemax"
@@ -23,6 +26,12 @@ SECOND_BUCKETS = (
 ROW_BUCKETS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 TOKENS = (16, 64, 256, 1024, 4096, 16384)
 
+SHARED = "counter", "histogram", f"gauge_{SUM}", f"gauge_{LARGEST}"
+"""The files in which prometheus-client keeps the metrics of one of several processes."""
+
+SHARED_BYTES = 256 * 1024
+"""Of each: what one process has for all routes and a few hundred models."""
+
 
 class Metrics:
     """All metrics of a server.
@@ -33,6 +42,8 @@ class Metrics:
 
     def __init__(self, shared: Path | None = None) -> None:
         self._shared, self._served = shared, dict[str, tuple[str, str, str, str]]()
+        if shared is not None and sys.platform == "linux":
+            _reserve(shared)
         self.registry = registry = CollectorRegistry()
         self.requests = Counter(
             "jumok_requests_total", "Answers.", ("route", "status"), registry=registry
@@ -111,6 +122,25 @@ class Metrics:
         together = CollectorRegistry()
         MultiProcessCollector(together, path=str(self._shared))
         return generate_latest(together)
+
+
+def _reserve(folder: Path) -> None:
+    """Takes the space of the files at the start: they are mapped into memory, where a disk that is
+    full later would end the process.
+
+    Raises:
+        ConfigError: there is no space.
+    """
+    try:
+        for name in SHARED:
+            with (folder / f"{name}_{os.getpid()}.db").open("wb") as file:
+                os.posix_fallocate(file.fileno(), 0, SHARED_BYTES)
+    except OSError as error:
+        raise ConfigError(
+            "the metrics of the server's processes cannot be kept.",
+            got=f"{folder}: {error.strerror}",
+            do="make space there, or set TMPDIR to another folder",
+        ) from error
 
 
 def log(facts: Mapping[str, object]) -> None:

@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import islice
 from math import fsum
 
@@ -228,11 +229,11 @@ class Messages:
         message = self.messages[line]
         return [] if message is None else list(texts_of(message))
 
-    @property
+    @cached_property
     def texts(self) -> list[str]:
         return [text for line in range(len(self.lines)) for text in self._texts(line)]
 
-    @property
+    @cached_property
     def owners(self) -> list[int]:
         """The index of each text's line."""
         return [line for line in range(len(self.lines)) for _ in self._texts(line)]
@@ -273,5 +274,10 @@ def _readable(text: str) -> Message | None:
     message = parse(text)
     if message is None:
         return None
-    around = whole_message(message)
-    return around if sum(1 for _ in texts_of(around)) <= MOST_VARIANTS else message
+    return whole_message(message) if _variants(message) <= MOST_VARIANTS else message
+
+
+def _variants(message: Message) -> int:
+    """How many messages without a choice there are in the choices of this one."""
+    inner = [inside for part in message if isinstance(part, Choice) for _, inside in part.options]
+    return sum(_variants(inside) or 1 for inside in inner)
