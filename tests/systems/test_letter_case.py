@@ -76,6 +76,8 @@ def test_a_beginning_says_the_case(translator: Translator) -> None:
     first, second = translator.translate(texts, prefixes=begun)
     assert first.text == "Es verlor die Straße Peter."
     assert second.text == "ES VERLOR DIE STRASSE PETER."
+    prefix = translator.tokenizer.encode("Es")
+    assert jumok.trace(translator, texts[0], prefix=prefix).output == first.text
 
 
 @pytest.mark.parametrize(
