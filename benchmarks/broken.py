@@ -97,7 +97,6 @@ class Breaker:
             [sys.executable, "-m", "jumok", *given],
             check=False,
             cwd=self._home,
-            check=False,
             env={**os.environ, "JUMOK_THREADS": "1", **(armed if fault else {})},
             capture_output=True,
             text=True,

@@ -1,5 +1,6 @@
 """Capitals, titles and small letters are read as usual sentences; capitals are put back."""
 
+from dataclasses import replace
 from functools import cache
 from random import Random
 
@@ -9,7 +10,7 @@ import jumok
 from jumok.data.tokenizer import Tokenizer, normalize
 from jumok.decoding import DecodingOptions
 from jumok.systems.translation.kept.keeping import Keep
-from jumok.systems.translation.kept.letter_case import LetterCase
+from jumok.systems.translation.kept.letter_case import LetterCase, usual_styles
 from jumok.systems.translation.translator import Translator
 from tests.systems.worded import cased_translator
 
@@ -75,6 +76,8 @@ def test_a_beginning_says_the_case(translator: Translator) -> None:
     first, second = translator.translate(texts, prefixes=begun)
     assert first.text == "Es verlor die Straße Peter."
     assert second.text == "ES VERLOR DIE STRASSE PETER."
+    prefix = translator.tokenizer.encode("Es")
+    assert jumok.trace(translator, texts[0], prefix=prefix).output == first.text
 
 
 @pytest.mark.parametrize(
@@ -193,6 +196,20 @@ def test_titles_are_those_of_english() -> None:
         assert found is not None
         assert found.restored is not None
         assert found.restored("two boys play {name} with a guitar") == written
+
+
+def test_a_style_of_the_training_data_stays() -> None:
+    own = rule("en")
+    title, small, code = "Two Boys Are Playing", "two boys are playing.", "man.page is a guitar."
+    texts = ["A man is playing."] * 1_998 + [small, small]
+    assert usual_styles(own.tokenizer, texts, "en") == ("small",)
+    assert usual_styles(own.tokenizer, ["A MAN IN A RED SHIRT", title], "en") == ("title",)
+    assert own.read(small, small) is not None
+    assert own.read(code, code) is None
+    knows = replace(own, usual=("small", "title"))
+    assert knows.read(small, small) is None
+    assert knows.read(title, title) is None
+    assert knows.read(title.upper(), title.upper()) is not None
 
 
 def test_a_model_of_small_letters_reads_small_letters() -> None:

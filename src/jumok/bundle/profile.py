@@ -37,6 +37,8 @@ class Profile:
             power of two.
         unseen: no more of the n-grams of usual texts are unknown, 0 to 1.
         ratio: the usual length of a source in characters, divided by that of its target.
+        cases: the letter cases in which sources are often written, besides the usual one: "title"
+            and "small" (`jumok.systems.translation.kept.letter_case`).
     """
 
     __pydantic_config__: ClassVar[dict[str, str]] = ALL_KNOWN
@@ -44,6 +46,7 @@ class Profile:
     grams: str
     unseen: float
     ratio: float
+    cases: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         bits = 8 * len(base64.b64decode(self.grams, validate=True))
@@ -51,12 +54,18 @@ class Profile:
             raise ValueError("needs a table of a power of two of bits, and a ratio above 0")
 
     @classmethod
-    def of(cls, texts: Sequence[str], usual: Sequence[str], ratio: float) -> "Profile":
+    def of(
+        cls,
+        texts: Sequence[str],
+        usual: Sequence[str],
+        ratio: float,
+        cases: tuple[str, ...] = (),
+    ) -> "Profile":
         """That of the training data with these sources.
 
         Args:
             usual: sources that the model was not trained on.
-            ratio: as the attribute.
+            ratio, cases: as the attributes.
         """
         hashes, _ = _hashes(texts)
         seen, counts = np.unique(hashes, return_counts=True)
@@ -69,7 +78,7 @@ class Profile:
         table[kept >> np.uint32(33 - bits.bit_length())] = True
         grams = base64.b64encode(np.packbits(table).tobytes()).decode()
         shares = cls(grams, 1.0, ratio).unknown(usual)
-        return cls(grams, round(float(np.quantile(shares, 0.99)), 4), round(ratio, 4))
+        return cls(grams, round(float(np.quantile(shares, 0.99)), 4), round(ratio, 4), cases)
 
     @cached_property
     def _table(self) -> npt.NDArray[np.bool_]:

@@ -185,7 +185,9 @@ class TranslationModels(BesideTorch[EngineSearcher], SourceReader):
         languages = self.source_language, self.target_language
         apart = cuts_sentences(split, languages, self.sentences)
         limit = None if split == "none" else self.max_tokens
-        how = (core, LetterCase(self.tokenizer, keep, *languages).read) if keep else (None, None)
+        usual = self.judge.profile.cases if self.judge.profile else ()
+        rule = LetterCase(self.tokenizer, keep, *languages, usual) if keep else None
+        how = (core, rule.read) if rule else (None, None)
         parts = cut_lines(lines, self.tokenizer, limit, apart, self.source_language, *how)
         if split == "none":
             check_lengths(self.longest_target, [part.ids for part in parts])

@@ -210,7 +210,7 @@ def _segments_of(
             continue
         edges = [whole[: span[0]].lstrip(), whole[span[1] :].rstrip()]
         given = whole[slice(*span)]
-        read = (recased and recased(given, text)) or Recased(given, None)
+        read = (recased and recased(given, text)) or Recased(given)
         inner = [(0, len(given))] if limit is None else split(read.text, limit, measure)
         for start, end in inner:
             part = read.text[start:end]

@@ -25,6 +25,7 @@ from jumok.models.memory import SequenceToSequence
 from jumok.plugins import digests_of
 from jumok.shapes import Tensor
 from jumok.systems.loading import longest_of
+from jumok.systems.translation.kept.letter_case import usual_styles
 from jumok.systems.translation.result import Translation
 from jumok.systems.translation.segments import MODEL_ALONE
 from jumok.systems.translation.sentences import common_sentences
@@ -132,7 +133,8 @@ class TranslationTask:
             for side in (prepared.sources, prepared.references)
         )
         texts = training_sources(prepared, PROFILED_LINES)
-        return Profile.of(texts, prepared.sources, usual_ratio((source, target)))
+        cases = usual_styles(prepared.tokenizer, texts, self._config.data.source_language)
+        return Profile.of(texts, prepared.sources, usual_ratio((source, target)), cases)
 
     def _text_scores(self, translations: Sequence[Translation]) -> tuple[Score, ...]:
         data, beam = self._config.data, self._config.validation.beam

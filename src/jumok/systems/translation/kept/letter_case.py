@@ -8,7 +8,8 @@ Title Case in Title Case where the language has it; kept strings stay as they ar
 
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
@@ -22,9 +23,14 @@ FEWEST_CASED = 3  # of a segment in another case; of capitals one word is enough
 LONG_ENOUGH = 5  # letters: a shorter one alone may be an acronym
 SMALL_WORD = 3  # letters of words that English titles write small
 
+KNOWN_SHARE = 0.001  # of the training sources in a style, from which on the model knows it
+ENOUGH = 10_000  # of them, to tell
 CASED = {"LATIN", "GREEK", "CYRILLIC", "ARMENIAN"}
 _SPACED_WORD = re.compile("[^ ]+")
 _FIRST = re.compile(r"[^\W_]")
+_PLAIN = re.compile(r"[\"'“”„«‘’¿¡(]*([^\W\d_])(?:[^\W\d_]|['’-])*+(?![\w.(/@]\w)(?!\()")
+"""The word that a text begins with, if it is no code, such as shutil.copy or print()."""
+
 _I = re.compile(r"[^\w']*i(?=['’,;:!?]|\.?\Z)")
 _APOSTROPHE = re.compile("['’]")
 _ENDS = re.compile(r"[.!?…][\"'”’»)\]]*\Z")
@@ -33,6 +39,7 @@ _TITLED = {"en"}
 _SMALL_DOTS = str.maketrans("Iİ", "ıi")
 _CAPITAL_DOTS = str.maketrans("iı", "İI")
 _NO_ACCENTS = str.maketrans("άέήίόύώΐΰ", "αεηιουωϊϋ")  # Greek capitals have none
+
 
 Style = Literal["capitals", "title", "small"]
 
@@ -47,17 +54,26 @@ class Recased:
     """
 
     text: str
-    restored: Callable[[str], str] | None
+    restored: Callable[[str], str] | None = None
+    style: Style = "small"
 
 
 @dataclass(frozen=True)
 class LetterCase:
-    """The rule for a tokenizer, and for what is kept between two languages."""
+    """The rule of a model.
+
+    Attributes:
+        tokenizer: tells which form of a word the training data had.
+        keep: what stays as it is.
+        source, target: the codes of the languages.
+        usual: styles of the training data, in which sentences are left.
+    """
 
     tokenizer: Tokenizer
     keep: Keep
     source: str
     target: str
+    usual: Collection[str] = ()
 
     def read(self, text: str, line: str) -> Recased | None:
         """The segment of a line in the case of usual sentences; None: it is in that already, or
@@ -68,7 +84,7 @@ class LetterCase:
         kept = self.keep.find(text)
         words = _words_between(text, kept)
         style = _style(text, words, line)
-        if style is None:
+        if style is None or style in self.usual:
             return None
         read = list(text)
         for start, end in words if style != "small" else ():
@@ -81,7 +97,7 @@ class LetterCase:
         own = ["".join(filter(str.isalpha, text[start:end])) for start, end in words]
         if recased == text or not self._is_sure(style, own, text, recased):
             return None
-        return Recased(recased, self._restoring(style, words, text))
+        return Recased(recased, self._restoring(style, words, text), style)
 
     def _usual(self, word: str) -> str:
         """The form with the fewest subwords; of equals that in small letters."""
@@ -105,13 +121,10 @@ class LetterCase:
 
     def _begin(self, read: list[str], text: str, kept: Sequence[Kept]) -> None:
         """Raises the letter that the text begins with, if the training data had capitals."""
-        first = _FIRST.search(text)
-        if first is None or not self.tokenizer.has_capitals:
-            return
-        at = first.start()
-        if not kept or kept[0].start > at:
-            raised = _capital(read[at], self.source)
-            read[at] = raised if len(raised) == 1 else read[at]
+        first = _PLAIN.match(text)
+        if first and self.tokenizer.has_capitals and not (kept and kept[0].start < first.end()):
+            raised = _capital(read[first.start(1)], self.source)
+            read[first.start(1)] = raised if len(raised) == 1 else read[first.start(1)]
 
     def _is_sure(self, style: Style, words: Sequence[str], text: str, recased: str) -> bool:
         """Whether its letters are not those of acronyms, names, or the nouns of German."""
@@ -140,6 +153,15 @@ class LetterCase:
             small = SMALL_WORD if any(text[start:end].islower() for start, end in words) else 0
             return partial(_outside, self.keep, partial(_title, small=small))
         return None
+
+
+def usual_styles(tokenizer: Tokenizer, texts: Sequence[str], language: str) -> tuple[Style, ...]:
+    """The styles of a model's training sources that it knows; capitals are never known well."""
+    rule = LetterCase(tokenizer, Keep(), language, "")
+    some = texts[:: max(len(texts) // ENOUGH, 1)]
+    counts = Counter(read.style for text in some if (read := rule.read(text, text)))
+    del counts["capitals"]
+    return tuple(style for style in sorted(counts) if counts[style] >= KNOWN_SHARE * len(some))
 
 
 def _may_differ(text: str) -> bool:
