@@ -23,7 +23,7 @@ from jumok.data.tokenizer import Tokenizer
 from jumok.errors import BundleError, Location, ModelError
 from jumok.interop.catalog import family_in
 from jumok.interop.containers import Container, Shape, open_weights
-from jumok.interop.family import Family
+from jumok.interop.family import ModelFamily
 from jumok.interop.settings import Settings, read_settings
 from jumok.interop.vocabulary import Vocabulary
 from jumok.models.catalog import DataSizes, build
@@ -38,12 +38,13 @@ README_START = 20_000
 class Imported:
     """A model of others as one of ours, not written yet."""
 
-    family: Family
+    family: ModelFamily
     section: ModelSection
     settings: Settings
     vocabulary: Vocabulary
     tokenizer: Tokenizer
     model: nn.Module
+    languages: tuple[str, str]
     provenance: Provenance
 
 
@@ -88,7 +89,8 @@ def read_folder(folder: Path) -> Imported:
         family.name, folder.resolve().name, digests_of(folder, stored), licence_of(folder),
         (*family.changes, *changes),
     )  # fmt: skip
-    return Imported(family, section, settings, vocabulary, tokenizer, model, provenance)
+    languages = family.languages(folder)
+    return Imported(family, section, settings, vocabulary, tokenizer, model, languages, provenance)
 
 
 def write_imported(imported: Imported, folder: Path) -> Path:
@@ -99,6 +101,8 @@ def write_imported(imported: Imported, folder: Path) -> Path:
         vocabulary_size=imported.tokenizer.size,
         max_tokens=imported.family.longest(imported.settings),
         documents=imported.family.documents,
+        source_language=imported.languages[0],
+        target_language=imported.languages[1],
     )
     card = Card(imported.provenance.name, provenance=imported.provenance)
     tokenizer = TokenizerFile(imported.vocabulary.tokenizer)
@@ -121,7 +125,9 @@ def expected_shapes(section: ModelSection, sizes: DataSizes) -> dict[str, Shape]
     return {name: tuple(tensor.shape) for name, tensor in model.named_parameters()}
 
 
-def _section(family: Family, settings: Settings, stored: Container, folder: Path) -> ModelSection:
+def _section(
+    family: ModelFamily, settings: Settings, stored: Container, folder: Path
+) -> ModelSection:
     try:
         return family.section(settings, stored.shapes)
     except ValidationError as error:
