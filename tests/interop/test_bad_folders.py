@@ -61,6 +61,7 @@ def test_each_tensor_is_needed_once_in_its_shape(folder):
         assert name in error(rest | {f"other.{name}": tensor})
         assert name in error(tensors | {name: torch.cat([tensor, tensor])})
         assert name in error(tensors | {name: tensor * float("nan")})
+        assert name in error(tensors | {name: tensor.to(torch.int8)})
         if tensor.ndim == 2 and tensor.shape[0] != tensor.shape[1]:
             assert name in error(tensors | {name: tensor.t()})
 

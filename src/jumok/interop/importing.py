@@ -1,7 +1,6 @@
 """From a folder of others to a bundle."""
 
 import atexit
-import hashlib
 import re
 import shutil
 import tempfile
@@ -18,7 +17,6 @@ from jumok.bundle.reading import Bundle, read_bundle, sha256
 from jumok.bundle.weights import copy_weights
 from jumok.bundle.writing import write_bundle
 from jumok.config.section import ModelSection
-from jumok.data.files.atomic import write_durably
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import BundleError, Location, ModelError
 from jumok.interop.catalog import family_in
@@ -48,17 +46,6 @@ class Imported:
     provenance: Provenance
 
 
-class TokenizerFile:
-    """The tokenizer of a bundle, as it is written."""
-
-    def __init__(self, content: bytes) -> None:
-        self._content, self.hash = content, hashlib.sha256(content).hexdigest()
-
-    def save(self, path: Path) -> None:
-        """Writes the file."""
-        write_durably(path, self._content)
-
-
 def read_folder(folder: Path) -> Imported:
     """The model in a folder, in evaluation mode.
 
@@ -83,7 +70,6 @@ def read_folder(folder: Path) -> Imported:
             error.what, expected=error.expected, got=error.got, place=Location(folder)
         ) from None
     copy_weights(model, weights)
-    model.requires_grad_(True)
     changes = [f"left out: {name}" for name in unused]
     provenance = Provenance(
         family.name, folder.resolve().name, digests_of(folder, stored), licence_of(folder),
@@ -105,8 +91,8 @@ def write_imported(imported: Imported, folder: Path) -> Path:
         target_language=imported.languages[1],
     )
     card = Card(imported.provenance.name, provenance=imported.provenance)
-    tokenizer = TokenizerFile(imported.vocabulary.tokenizer)
-    return write_bundle(folder, imported.model.state_dict(), config, tokenizer, card)
+    weights = imported.model.state_dict()
+    return write_bundle(folder, weights, config, imported.tokenizer, card)
 
 
 def imported_bundle(folder: Path) -> Bundle:

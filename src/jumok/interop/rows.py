@@ -262,7 +262,7 @@ class Table:
         vocabulary: Vocabulary,
         expected: Mapping[str, Shape],
     ) -> dict[str, Tensor]:
-        tensors = [stored.load(names[name]).float() for name in row.there]
+        tensors = [stored.load(names[name]) for name in row.there]
         if row.there:
             ours = [torch.empty(expected[name], device="meta") for name in row.here]
             right = row.write(ours, vocabulary)
@@ -271,9 +271,11 @@ class Table:
                     what = "a tensor has another shape than config.json gives it."
                     raise _unfit(stored, what, name, got=_size(tensor), expected=_size(other))
         for name, tensor in zip(row.there, tensors, strict=True):
+            if not tensor.is_floating_point():
+                raise _unfit(stored, "a tensor is not of floats.", name, got=str(tensor.dtype))
             if not tensor.isfinite().all():
                 raise _unfit(stored, "a tensor has numbers that are NaN or infinite.", name)
-        found = row.read(tensors, vocabulary)
+        found = row.read([tensor.float() for tensor in tensors], vocabulary)
         return {name: tensor.contiguous() for name, tensor in zip(row.here, found, strict=True)}
 
 
