@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import sentencepiece
 import tokenizers
 import torch
 import transformers
@@ -74,11 +75,55 @@ def write_gpt2(folder: Path, **changes: Any) -> Path:
     return folder
 
 
+def write_marian(folder: Path, **changes: Any) -> Path:
+    """Two SentencePiece models, whose subwords are one vocabulary; some rows of it are in none."""
+    folder.mkdir(parents=True, exist_ok=True)
+    names: dict[str, int] = {"</s>": 0, "<unk>": 1}
+    for side, texts in (("source", TEXT[:1]), ("target", TEXT)):
+        with (folder / f"{side}.spm").open("wb") as file:
+            sentencepiece.SentencePieceTrainer.train(
+                sentence_iterator=iter(texts * 4), model_writer=file, model_type="unigram",
+                vocab_size={"source": 31, "target": 53}[side], hard_vocab_limit=False,
+                bos_id=-1, eos_id=0, unk_id=1, minloglevel=2,
+            )  # fmt: skip
+        pieces = sentencepiece.SentencePieceProcessor(model_file=file.name)
+        for piece in map(pieces.id_to_piece, range(pieces.get_piece_size())):
+            names.setdefault(piece, len(names))
+    names |= {"in neither": len(names), "<pad>": len(names) + 1}
+    (folder / "vocab.json").write_text(json.dumps(names))
+    described = {"source_lang": "en", "target_lang": "ko", "tokenizer_class": "MarianTokenizer"}
+    (folder / "tokenizer_config.json").write_text(json.dumps(described))
+    pad = names["<pad>"]
+    sizes: dict[str, Any] = {
+        "vocab_size": len(names), "d_model": 42, "encoder_layers": 3, "decoder_layers": 2,
+        "encoder_attention_heads": 7, "decoder_attention_heads": 7, "encoder_ffn_dim": 29,
+        "decoder_ffn_dim": 29, "activation_function": "swish", "scale_embedding": True,
+        "max_position_embeddings": 61, "pad_token_id": pad, "eos_token_id": 0,
+        "decoder_start_token_id": pad, "bos_token_id": None, "forced_eos_token_id": None,
+        "dropout": 0.1,
+    }  # fmt: skip
+    torch.manual_seed(1)
+    model = roughened(transformers.MarianMTModel(transformers.MarianConfig(**(sizes | changes))))
+    words, last = model.model.shared.weight, model.model.decoder.layers[-1].final_layer_norm
+    with torch.no_grad():
+        # Embedding and output share a table, so a random model repeats its last word for ever,
+        # unless what is added last turns it into another; and it hardly ever ends unless led to.
+        words.copy_(torch.randn_like(words) * 42**-0.5)
+        last.weight.copy_(torch.randn_like(last.weight) * 1.5)
+        last.bias.copy_(words[0] * 0.7)
+    model.save_pretrained(folder)
+    return folder
+
+
 WRITTEN: Mapping[str, Callable[[Path], Path]] = {
     "bert": write_bert,
     "bert alone": lambda folder: write_bert(folder, whole=False),
     "gpt2": write_gpt2,
     "gpt2 untied": lambda folder: write_gpt2(folder, tie_word_embeddings=False),
+    "marian": write_marian,
+    "marian relu": lambda folder: write_marian(
+        folder, activation_function="relu", scale_embedding=False
+    ),
     "gpt2 relu": lambda folder: write_gpt2(folder, activation_function="relu"),
 }
 """By the name of a test: what writes the folder."""

@@ -17,7 +17,7 @@ from tests.interop.folders import WRITTEN, configured
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
 
 
-@pytest.fixture(params=["bert", "bert alone", "gpt2", "gpt2 untied"])
+@pytest.fixture(params=["bert", "bert alone", "gpt2", "gpt2 untied", "marian"])
 def folder(request, tmp_path) -> Path:
     return WRITTEN[request.param](tmp_path / "theirs")
 
@@ -61,6 +61,7 @@ def test_each_tensor_is_needed_once_in_its_shape(folder):
         assert name in error(rest | {f"other.{name}": tensor})
         assert name in error(tensors | {name: torch.cat([tensor, tensor])})
         assert name in error(tensors | {name: tensor * float("nan")})
+        assert name in error(tensors | {name: tensor.to(torch.int8)})
         if tensor.ndim == 2 and tensor.shape[0] != tensor.shape[1]:
             assert name in error(tensors | {name: tensor.t()})
 
@@ -211,6 +212,42 @@ def test_a_tokenizer_of_another_model(bert_folder):
     del described["model"]["vocab"]["[SEP]"]
     file.write_text(json.dumps(described))
     assert str(file) in refused(bert_folder)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"decoder_ffn_dim": 31}, "decoder_ffn_dim = 31"),
+        ({"decoder_start_token_id": 1}, "decoder_start_token_id = 1"),
+        ({"share_encoder_decoder_embeddings": False}, "share_encoder_decoder_embeddings = False"),
+        ({"normalize_before": True}, "normalize_before = True"),
+        ({"pad_token_id": "DROP"}, "no pad_token_id"),
+    ],
+)
+def test_a_marian_that_is_not_followed(tmp_path, changes, said):
+    folder = configured(WRITTEN["marian"](tmp_path / "theirs"), changes)
+    assert said in refused(folder)
+
+
+def test_the_vocabulary_of_a_marian(tmp_path):
+    folder = WRITTEN["marian"](tmp_path / "theirs")
+    file = folder / "vocab.json"
+    names = json.loads(file.read_text())
+    tagged = {">>de<<" if piece == "in neither" else piece: id for piece, id in names.items()}
+    for changed, said in (
+        (tagged, "this model writes several languages"),
+        (names | {"more": len(names)}, "the vocabulary is not this model's"),
+        (names | {"in neither": 5}, "the vocabulary is not this model's"),
+        (names | {"in neither": "5"}, "the vocabulary is not this model's"),
+    ):
+        file.write_text(json.dumps(changed))
+        error = refused(folder)
+        assert error.startswith(f"{file}: {said}")
+    file.write_text(json.dumps(names))
+    (folder / "target.spm").write_bytes(b"no model")
+    assert "this is not a SentencePiece model" in refused(folder)
+    (folder / "source.spm").unlink()
+    assert "no source.spm" in refused(folder)
 
 
 def test_no_folder(tmp_path):

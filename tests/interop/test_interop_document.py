@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from jumok.cli.main import app
-from tests.interop.folders import TEXT, write_bert, write_gpt2
+from tests.interop.folders import TEXT, write_bert, write_gpt2, write_marian
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -23,10 +23,13 @@ def test_the_commands_work(tmp_path, monkeypatch, document):
     monkeypatch.chdir(tmp_path)
     write_bert(tmp_path / "all-MiniLM-L6-v2", whole=False)
     write_gpt2(tmp_path / "gpt2")
+    write_marian(tmp_path / "opus-mt-en-de")
+    for name, text in (("new.en", TEXT[0]), ("new.de", TEXT[1])):
+        Path(name).write_text("".join(f"{text} {number}\n" for number in range(60)), "utf-8")
     Path("lines.txt").write_text("the cat\nthe dog sat\n", "utf-8")
     Path("mine.txt").write_text("\n".join(TEXT * 40), "utf-8")
     told = commands(document)
-    assert [each[0] for each in told].count("import") == 2
+    assert [each[0] for each in told].count("import") == 3
     for command in told:
         short = ["--set", "training.steps=2"] if command[0] == "train" else []
         done = CliRunner().invoke(app, [*command, *short])

@@ -203,7 +203,11 @@ def test_public_functions_and_classes_say_what_they_do():
 )
 def test_nothing_calls(forbidden, called):
     """hasattr hides a type; the others run what they read, or write what others must run."""
-    assert [where for where, name in called if name == forbidden] == []
+    weights_only = {"torch.load": ["interop/containers.py"]}  # of others, without code
+    found = [where for where, name in called if name == forbidden]
+    assert [where.rpartition("jumok/")[2].split(":")[0] for where in found] == weights_only.get(
+        forbidden, []
+    )
 
 
 def test_nothing_imports_pickle():

@@ -108,7 +108,7 @@ class Provenance:
             f"licence: {self.licence or 'the folder names none'}",
             *(f"{name}: SHA-256 {digest}" for name, digest in self.files.items()),
             *self.changes,
-            f"compared: {self.compared or 'nothing, as transformers is not installed'}",
+            f"compared: {self.compared or 'with nothing'}",
         ]
 
 

@@ -36,7 +36,7 @@ def report_of(model: "Bundle | Path | str", given: str | None = None) -> "RunRep
         from jumok.systems.loading import opened
 
         bundle = opened(model)
-    except JumokError:  # a run whose log was deleted; a folder in Hugging Face's format
+    except JumokError:  # a run whose log was deleted; the folder of a model of transformers
         return None
     from jumok.inspection.page.run_report import RunReport
 
@@ -55,11 +55,12 @@ def commands(
     place = shlex.quote(str(model if isinstance(model, Path | str) else model.folder))
     from jumok.systems.catalog import open_model
 
-    kind = open_model(model).kind
+    opened = open_model(model)
+    kind = opened.kind
     lines = {"look": f"{program} look {place}"}  # of texts, the page has examples
     if kind.reads == "picture":
         lines["look"] = look_of(model, place, given, program)
-    if kind.verb != "look":
+    if opened.parts[0].config.model.get("head", True):  # an encoder alone fills no gaps
         lines["use"] = use_of(model, place, given, program)
     return lines | {"serve": f"{program} serve {place}"}
 

@@ -71,6 +71,7 @@ class JsonTokenizer(Tokenizer):
         return flattened(self.encode_batch(texts, threads))
 
     def encode_sampled(self, text: str, alpha: float, random: Random) -> NoReturn:
+        """Raises a ConfigError."""
         del text, alpha, random
         raise ConfigError(
             "the subwords of this tokenizer cannot be sampled.",
@@ -93,6 +94,7 @@ class JsonTokenizer(Tokenizer):
         return writable(text)
 
     def split(self, text: str) -> list[str]:
+        """The words of a text, by the places of their subwords."""
         encoding = self._tokenizer.encode(writable(text), add_special_tokens=False)
         words: list[list[int]] = []
         for number, (start, end) in zip(self.words(encoding.ids), encoding.offsets, strict=True):

@@ -22,12 +22,19 @@ from jumok.data.pieces import read_pieces
 from jumok.data.sampling import MergeSampler, UnigramSampler, piece_sampler
 from jumok.data.word_ids import WordIds, words_decide
 from jumok.errors import ConfigError, DataError, Location
+from jumok.places import import_string
 
 PAD, UNKNOWN = special_tokens.PAD, special_tokens.UNKNOWN
 START, END = special_tokens.START, special_tokens.END
 SPECIALS = {"pad_id": PAD, "unk_id": UNKNOWN, "bos_id": START, "eos_id": END}
 SPACE = "▁"  # how SentencePiece writes the space before a word
 NEWLINE = "<newline>"  # the token of a line break, which no text is encoded as
+
+OTHER_KINDS = {
+    b'{"jumok": ': "jumok.data.pair_tokenizer:PairTokenizer",
+    b"{": "jumok.data.json_tokenizer:JsonTokenizer",
+}
+"""The beginnings of the files of imported tokenizers, and the classes that read them."""
 
 SAMPLE = 300_000
 """The lines that a tokenizer is trained on, at most."""
@@ -194,7 +201,7 @@ class Tokenizer:
 
     @classmethod
     def load(cls, path: Path | str) -> "Tokenizer":
-        """The tokenizer in the file of a SentencePiece model or of a `JsonTokenizer`."""
+        """The tokenizer in the file of a SentencePiece model, or of another kind (OTHER_KINDS)."""
         path = Path(path)
         try:
             model = path.read_bytes()
@@ -202,10 +209,10 @@ class Tokenizer:
             raise DataError(
                 "the tokenizer cannot be read.", got=error.strerror, place=Location(path)
             ) from None
-        if model.startswith(b"{"):
-            from jumok.data.json_tokenizer import JsonTokenizer
-
-            return JsonTokenizer(model, Location(path))
+        for beginning, kind in OTHER_KINDS.items():
+            if model.startswith(beginning):
+                other: Tokenizer = import_string(kind)(model, Location(path))
+                return other
         return cls(model, Location(path))
 
     def save(self, path: Path | str) -> None:
@@ -265,6 +272,11 @@ class Tokenizer:
 
     def words(self, ids: Sequence[int]) -> list[int]:
         return word_indices(self.pieces(ids))
+
+    @property
+    def target(self) -> "Tokenizer":
+        """What cuts targets: the ids are the same, and the subwords may be others."""
+        return self
 
     def normalize(self, text: str) -> str:
         """The text as it is read."""

@@ -6,15 +6,16 @@ from jumok.bundle.huggingface import CONFIG, detect_huggingface
 from jumok.errors import BundleError, Location
 from jumok.interop.families.bert import BERT
 from jumok.interop.families.gpt2 import GPT2
-from jumok.interop.family import Family
+from jumok.interop.families.marian import MARIAN
+from jumok.interop.family import ModelFamily
 
-FAMILIES: dict[str, Family] = {family.model_type: family for family in (BERT, GPT2)}
+FAMILIES: dict[str, ModelFamily] = {family.model_type: family for family in (BERT, GPT2, MARIAN)}
 """By the model_type of config.json."""
 
 SUPPORTED = ", ".join(f"{family.name} ({family.model_type})" for family in FAMILIES.values())
 
 
-def family_in(folder: Path) -> Family:
+def family_in(folder: Path) -> ModelFamily:
     """The family of the model in a folder.
 
     Raises:

@@ -14,11 +14,12 @@ from jumok.errors import BundleError, Location
 from jumok.interop.importing import Imported
 from jumok.models.causal import CausalLanguageModel
 from jumok.models.masked import MaskedLanguageModel, MissingHead
+from jumok.models.memory import SequenceToSequence
 
 TEXTS = (
     "The cat sat on the mat.",
     "How many roads must a man walk down, before you can call him a man?",
-    "In 2017 eight people wrote a paper of 15 pages; it is cited often.",
+    "In 2017 eight authors published a paper of 15 pages; it is cited often.",
     "attention",
     "We don't know what it's about - do you?",
     "Die Katze schläft auf dem Sofa.",
@@ -32,7 +33,7 @@ LARGEST = 1e-4
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ImportCheck:
     """What was compared.
 
     Attributes:
@@ -57,7 +58,7 @@ def has_transformers() -> bool:
     return importlib.util.find_spec("transformers") is not None
 
 
-def compare(folder: Path, imported: Imported) -> Comparison:
+def compare(folder: Path, imported: Imported) -> ImportCheck:
     """Ten texts through both.
 
     Raises:
@@ -80,8 +81,7 @@ def compare(folder: Path, imported: Imported) -> Comparison:
     )
     difference = size = 0.0
     for text in TEXTS:
-        ids = imported.tokenizer.encode(text)
-        _check_ids(folder, imported, tokenizer, text, ids)
+        ids = _check_ids(folder, imported, tokenizer, text)
         mine, other = numbers_of(imported, theirs.eval(), ids)
         difference = max(difference, float((mine - other).abs().max()))
         size = max(size, float(other.abs().max()))
@@ -93,37 +93,49 @@ def compare(folder: Path, imported: Imported) -> Comparison:
             do="report it, with config.json",
             place=Location(folder),
         )
-    return Comparison(len(TEXTS), difference, size)
+    return ImportCheck(len(TEXTS), difference, size)
 
 
-def _check_ids(folder: Path, imported: Imported, tokenizer: Any, text: str, ids: list[int]) -> None:
-    order = imported.vocabulary.order
-    theirs = list(tokenizer(text, add_special_tokens=False)["input_ids"])
-    if [order[id] for id in ids] != theirs:
-        raise BundleError(
-            "the imported tokenizer cuts a text otherwise: nothing was written.",
-            expected=str(theirs),
-            got=f"{[order[id] for id in ids]}: {text}",
-            do="report it, with tokenizer.json",
-            place=Location(folder),
-        )
+def _check_ids(folder: Path, imported: Imported, tokenizer: Any, text: str) -> list[int]:
+    """The ids of a text, which are the original's, as a target, too."""
+    order, ours = imported.vocabulary.order, imported.tokenizer
+    sides = {"text": ours.encode(text)}
+    if ours.target is not ours:
+        sides["text_target"] = ours.target.encode(text)
+    for side, ids in sides.items():
+        theirs = list(tokenizer(**{side: text}, add_special_tokens=False)["input_ids"])
+        if [order[id] for id in ids] != theirs:
+            raise BundleError(
+                "the imported tokenizer cuts a text otherwise: nothing was written.",
+                expected=str(theirs),
+                got=f"{[order[id] for id in ids]}: {text}",
+                do="report it, with the files of the tokenizer",
+                place=Location(folder),
+            )
+    return sides["text"]
 
 
 @torch.inference_mode()
 def numbers_of(imported: Imported, theirs: Any, ids: list[int]) -> tuple[Tensor, Tensor]:
-    """What both compute for these ids: logits, or the last states of an encoder."""
-    order, model = imported.vocabulary.order, imported.model
+    """What both compute for these ids: logits, or the last states of an encoder. A translator
+    writes the same ids that it reads.
+    """
+    vocabulary, model = imported.vocabulary, imported.model
     ids = ids[: imported.family.longest(imported.settings) - 1]
-    writes = isinstance(model, CausalLanguageModel)
-    read = [START, *ids] if writes else [START, *ids, END]
-    output = theirs(torch.tensor([[order[id] for id in read]]))
-    tokens = torch.tensor([read])
-    if isinstance(model, MaskedLanguageModel) and isinstance(model.head, MissingHead):
-        return model.encoder(tokens), output.last_hidden_state
+    begun, ended, both = [START, *ids], [*ids, END], [START, *ids, END]
+
+    def other(tokens: list[int]) -> Tensor:
+        return torch.tensor([[vocabulary.order[id] for id in tokens]])
+
     if isinstance(model, CausalLanguageModel):
-        mine = model.decoder.logits(model.hidden(tokens))
+        mine = model.decoder.logits(model.hidden(torch.tensor([begun])))
+        output = theirs(other(begun))
+    elif isinstance(model, SequenceToSequence):
+        mine = model.decoder(model.encode(torch.tensor([ended])), torch.tensor([begun]))
+        output = theirs(other(ended), decoder_input_ids=other(begun))
+    elif isinstance(model, MaskedLanguageModel) and isinstance(model.head, MissingHead):
+        return model.encoder(torch.tensor([both])), theirs(other(both)).last_hidden_state
     else:
-        mine = model(tokens)
-    here = imported.vocabulary.predicted()
-    rows = [here[row] for row in range(imported.vocabulary.rows)]
-    return mine[..., rows], output.logits
+        mine, output = model(torch.tensor([both])), theirs(other(both))
+    here = vocabulary.predicted()
+    return mine[..., [here[row] for row in range(vocabulary.rows)]], output.logits

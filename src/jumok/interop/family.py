@@ -15,7 +15,7 @@ from jumok.interop.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True)
-class Family:
+class ModelFamily:
     """Models whose folders are read.
 
     Attributes:
@@ -30,6 +30,7 @@ class Family:
         theirs: (section) -> the class of transformers that computes the same.
         documents: of a language model, what one document is (`BundleConfig`).
         changes: what the bundle does otherwise than the folder, in words.
+        languages: of source and target; "" where not known.
         tokenizer: reads the tokenizer.
     """
 
@@ -44,4 +45,5 @@ class Family:
     theirs: Callable[[Any], str]
     documents: str = ""
     changes: tuple[str, ...] = ()
+    languages: Callable[[Path], tuple[str, str]] = lambda _: ("", "")
     tokenizer: Callable[[bytes, Location], Tokenizer] = JsonTokenizer

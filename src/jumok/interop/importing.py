@@ -1,7 +1,6 @@
 """From a folder of others to a bundle."""
 
 import atexit
-import hashlib
 import re
 import shutil
 import tempfile
@@ -18,12 +17,11 @@ from jumok.bundle.reading import Bundle, read_bundle, sha256
 from jumok.bundle.weights import copy_weights
 from jumok.bundle.writing import write_bundle
 from jumok.config.section import ModelSection
-from jumok.data.files.atomic import write_durably
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import BundleError, Location, ModelError
 from jumok.interop.catalog import family_in
 from jumok.interop.containers import Container, Shape, open_weights
-from jumok.interop.family import Family
+from jumok.interop.family import ModelFamily
 from jumok.interop.settings import Settings, read_settings
 from jumok.interop.vocabulary import Vocabulary
 from jumok.models.catalog import DataSizes, build
@@ -38,24 +36,14 @@ README_START = 20_000
 class Imported:
     """A model of others as one of ours, not written yet."""
 
-    family: Family
+    family: ModelFamily
     section: ModelSection
     settings: Settings
     vocabulary: Vocabulary
     tokenizer: Tokenizer
     model: nn.Module
+    languages: tuple[str, str]
     provenance: Provenance
-
-
-class TokenizerFile:
-    """The tokenizer of a bundle, as it is written."""
-
-    def __init__(self, content: bytes) -> None:
-        self._content, self.hash = content, hashlib.sha256(content).hexdigest()
-
-    def save(self, path: Path) -> None:
-        """Writes the file."""
-        write_durably(path, self._content)
 
 
 def read_folder(folder: Path) -> Imported:
@@ -82,13 +70,13 @@ def read_folder(folder: Path) -> Imported:
             error.what, expected=error.expected, got=error.got, place=Location(folder)
         ) from None
     copy_weights(model, weights)
-    model.requires_grad_(True)
     changes = [f"left out: {name}" for name in unused]
     provenance = Provenance(
         family.name, folder.resolve().name, digests_of(folder, stored), licence_of(folder),
         (*family.changes, *changes),
     )  # fmt: skip
-    return Imported(family, section, settings, vocabulary, tokenizer, model, provenance)
+    languages = family.languages(folder)
+    return Imported(family, section, settings, vocabulary, tokenizer, model, languages, provenance)
 
 
 def write_imported(imported: Imported, folder: Path) -> Path:
@@ -99,10 +87,12 @@ def write_imported(imported: Imported, folder: Path) -> Path:
         vocabulary_size=imported.tokenizer.size,
         max_tokens=imported.family.longest(imported.settings),
         documents=imported.family.documents,
+        source_language=imported.languages[0],
+        target_language=imported.languages[1],
     )
     card = Card(imported.provenance.name, provenance=imported.provenance)
-    tokenizer = TokenizerFile(imported.vocabulary.tokenizer)
-    return write_bundle(folder, imported.model.state_dict(), config, tokenizer, card)
+    weights = imported.model.state_dict()
+    return write_bundle(folder, weights, config, imported.tokenizer, card)
 
 
 def imported_bundle(folder: Path) -> Bundle:
@@ -121,7 +111,9 @@ def expected_shapes(section: ModelSection, sizes: DataSizes) -> dict[str, Shape]
     return {name: tuple(tensor.shape) for name, tensor in model.named_parameters()}
 
 
-def _section(family: Family, settings: Settings, stored: Container, folder: Path) -> ModelSection:
+def _section(
+    family: ModelFamily, settings: Settings, stored: Container, folder: Path
+) -> ModelSection:
     try:
         return family.section(settings, stored.shapes)
     except ValidationError as error:

@@ -136,7 +136,7 @@ class WithFirstRow:
 
 
 @dataclass(frozen=True)
-class Row:
+class TensorRow:
     """A row of the table.
 
     Attributes:
@@ -151,7 +151,7 @@ class Row:
     how: tuple[Transform, ...] = (Same(),)
     layers: int | None = None
 
-    def spread(self) -> Iterator["Row"]:
+    def spread(self) -> Iterator["TensorRow"]:
         """A row for each layer."""
         if self.layers is None:
             yield self
@@ -161,7 +161,7 @@ class Row:
                 tuple(name.format(n=number, next=number + 1) for name in names)
                 for names in (self.there, self.here)
             )
-            yield Row(there, here, self.how)
+            yield TensorRow(there, here, self.how)
 
     def read(self, tensors: Tensors, vocabulary: Vocabulary) -> Tensors:
         """Ours."""
@@ -182,10 +182,10 @@ def layer_rows(
     *how: Transform,
     layers: int | None = None,
     parts: Sequence[str] = ("weight", "bias"),
-) -> Iterator[Row]:
+) -> Iterator[TensorRow]:
     """The rows of a linear layer or of a norm: its weight and its bias."""
     for part in parts:
-        yield Row((f"{there}.{part}",), (f"{here}.{part}",), how or (Same(),), layers)
+        yield TensorRow((f"{there}.{part}",), (f"{here}.{part}",), how or (Same(),), layers)
 
 
 @dataclass(frozen=True)
@@ -197,11 +197,11 @@ class Table:
         unused: beginnings of the names of tensors that jumok has no use for.
     """
 
-    rows: tuple[Row, ...]
+    rows: tuple[TensorRow, ...]
     aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     unused: tuple[str, ...] = ()
 
-    def spread(self) -> Iterator[Row]:
+    def spread(self) -> Iterator[TensorRow]:
         """The rows, each for one layer."""
         for row in self.rows:
             yield from row.spread()
@@ -256,13 +256,13 @@ class Table:
 
     def _read_row(
         self,
-        row: Row,
+        row: TensorRow,
         stored: Container,
         names: Mapping[str, str],
         vocabulary: Vocabulary,
         expected: Mapping[str, Shape],
     ) -> dict[str, Tensor]:
-        tensors = [stored.load(names[name]).float() for name in row.there]
+        tensors = [stored.load(names[name]) for name in row.there]
         if row.there:
             ours = [torch.empty(expected[name], device="meta") for name in row.here]
             right = row.write(ours, vocabulary)
@@ -271,9 +271,11 @@ class Table:
                     what = "a tensor has another shape than config.json gives it."
                     raise _unfit(stored, what, name, got=_size(tensor), expected=_size(other))
         for name, tensor in zip(row.there, tensors, strict=True):
+            if not tensor.is_floating_point():
+                raise _unfit(stored, "a tensor is not of floats.", name, got=str(tensor.dtype))
             if not tensor.isfinite().all():
                 raise _unfit(stored, "a tensor has numbers that are NaN or infinite.", name)
-        found = row.read(tensors, vocabulary)
+        found = row.read([tensor.float() for tensor in tensors], vocabulary)
         return {name: tensor.contiguous() for name, tensor in zip(row.here, found, strict=True)}
 
 

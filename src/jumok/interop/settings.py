@@ -57,19 +57,19 @@ def read_settings(folder: Path, kind: type[AnySettings]) -> AnySettings:
     """
     file = folder / CONFIG
     values = read_json_object(file)
-    ignored = WITHOUT_EFFECT | kind.without_effect
+    ignored = (WITHOUT_EFFECT | kind.without_effect) - kind.model_fields.keys()
     kept = {key: value for key, value in values.items() if key not in ignored}
     try:
         return kind.model_validate(kept)
     except ValidationError as error:
         faults = error.errors(include_url=False, include_input=False)
         raise BundleError(
-            "config.json says what this family is not known for.",
+            "a setting of this model is missing, or is not supported.",
             got="; ".join(
                 _fault(".".join(map(str, each["loc"])), each["type"], each["msg"], kept)
                 for each in faults
             ),
-            do="report it: a setting that is not followed would give other numbers",
+            do="take another model: with a setting that is not followed it would compute others",
             place=Location(file),
         ) from None
 

@@ -80,13 +80,13 @@ def described_value(folder: Path, key: str, default: Any) -> Any:
     return value.get("content", default) if isinstance(value, dict) else value
 
 
-def known_id(folder: Path, ids: dict[str, int], token: str) -> int:
+def known_id(file: Path, ids: dict[str, int], token: str) -> int:
     """The id of a special token there; a BundleError if there is none."""
     if token not in ids:
         raise BundleError(
             "the tokenizer lacks a token that this family needs.",
             expected=token,
-            place=Location(folder / TOKENIZER),
+            place=Location(file),
         )
     return ids[token]
 

@@ -47,7 +47,7 @@ def force_translation(translator: Translator, text: str, request: TraceRequest) 
         copied = bool(output) and not part.ids
     else:
         copied = False
-        write = given_tokens(request.target, tokenizer, translator.max_tokens)
+        write = given_tokens(request.target, tokenizer.target, translator.max_tokens)
         output = tokenizer.decode(write)
     if not copied:
         check_length(text, part.ids, translator.max_tokens)

@@ -62,7 +62,8 @@ class PretrainedModel:
     """What a run stores of the model that it started from, to be resumed without it.
 
     Attributes:
-        steps: the optimizer steps that it was trained for.
+        steps: the optimizer steps that it was trained for; 0: they are not known.
+        licence: of an imported model, as its folder names it.
         scores: before the first step; None: not computed yet.
     """
 
@@ -71,11 +72,13 @@ class PretrainedModel:
     config: BundleConfig
     steps: int
     scores: Scores | None = None
+    licence: str = ""
 
     @classmethod
     def of(cls, bundle: Bundle) -> "PretrainedModel":
-        card = bundle.card
-        return cls(card.name, Origin(bundle).fingerprint, bundle.config, card.steps)
+        card, origin = bundle.card, Origin(bundle)
+        licence = "" if card.provenance is None else card.provenance.licence
+        return cls(card.name, origin.fingerprint, bundle.config, card.steps, licence=licence)
 
     @classmethod
     def stored(cls, home: Path) -> "PretrainedModel":
@@ -103,7 +106,8 @@ class PretrainedModel:
         return replace(self, scores=scores)
 
     def __str__(self) -> str:
-        return f"{self.name} ({self.fingerprint})"
+        licence = f", licence: {self.licence}" if self.licence else ""
+        return f"{self.name} ({self.fingerprint}){licence}"
 
 
 def load(

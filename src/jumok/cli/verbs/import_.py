@@ -21,7 +21,7 @@ def import_(
     ],
     as_json: AsOneObject = False,
 ) -> None:
-    """Make a bundle of a model that somebody else trained.
+    """Make a bundle of a pretrained model of transformers.
 
     Its family is known by its config.json, and every tensor of its table is
     used once; what is missing, too much, or set to something that jumok does

@@ -140,17 +140,22 @@ class Variation:
         if self.noise is not None:
             sources = [noised(text, self.noise, random) for text in sources]
         return collate(
-            self._encoded(sources, store.source, rows, random),
-            self._encoded(targets, store.target, rows, random),
+            self._encoded(self.tokenizer, sources, store.source, rows, random),
+            self._encoded(self.tokenizer.target, targets, store.target, rows, random),
         )
 
     def _encoded(
-        self, texts: Sequence[str], prepared: StoredSequences, rows: Rows, random: Random
+        self,
+        tokenizer: Tokenizer,
+        texts: Sequence[str],
+        prepared: StoredSequences,
+        rows: Rows,
+        random: Random,
     ) -> list[Sequence[int]]:
         if self.alpha:
-            new = [self.tokenizer.encode_sampled(text, self.alpha, random) for text in texts]
+            new = [tokenizer.encode_sampled(text, self.alpha, random) for text in texts]
         else:
-            new = self.tokenizer.encode_batch(texts)
+            new = tokenizer.encode_batch(texts)
         return [
             ids if 0 < len(ids) <= self.most else prepared[row].tolist()
             for ids, row in zip(new, rows.tolist(), strict=True)

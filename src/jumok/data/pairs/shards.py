@@ -54,7 +54,7 @@ def write_shard(
     Raises:
         DataError: what `pairs` raises; the disk refuses.
     """
-    encoder = PairEncoder((tokenizer, tokenizer), filters, keep_texts, threads)
+    encoder = PairEncoder((tokenizer, tokenizer.target), filters, keep_texts, threads)
     return write_shard_of(folder, number, columns_of(pairs, CHUNK), encoder, report=report)
 
 

@@ -9,10 +9,18 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
+from jumok.bundle.huggingface import TOKENIZER
 from jumok.config.masked import MaskedConfig
 from jumok.config.section import Count
-from jumok.interop.family import Family
-from jumok.interop.rows import OutputBias, Row, Table, VocabularyRows, WithFirstRow, layer_rows
+from jumok.interop.family import ModelFamily
+from jumok.interop.rows import (
+    OutputBias,
+    Table,
+    TensorRow,
+    VocabularyRows,
+    WithFirstRow,
+    layer_rows,
+)
 from jumok.interop.settings import Settings, Share
 from jumok.interop.tokenizers import (
     described_value,
@@ -51,6 +59,7 @@ class BertSettings(Settings):
 
 
 def section(settings: BertSettings, tensors: Collection[str]) -> MaskedConfig:
+    """The same sizes as a section [model]."""
     return MaskedConfig(
         head=any(name.startswith(HEAD) for name in tensors),
         dim=settings.hidden_size,
@@ -70,6 +79,7 @@ def section(settings: BertSettings, tensors: Collection[str]) -> MaskedConfig:
 
 
 def table(settings: BertSettings, tensors: Collection[str]) -> Table:
+    """The tensors of a file with tensors of these names."""
     start = "bert." if any(name.startswith("bert.") for name in tensors) else ""
     head = any(name.startswith(HEAD) for name in tensors)
     words = f"{start}embeddings.word_embeddings.weight"
@@ -86,10 +96,10 @@ def table(settings: BertSettings, tensors: Collection[str]) -> Table:
     return Table(tuple(rows), older | (tied if head else {}), (*unused, *other_heads))
 
 
-def _rows(start: str, settings: BertSettings, words: str, *, head: bool) -> Iterator[Row]:
+def _rows(start: str, settings: BertSettings, words: str, *, head: bool) -> Iterator[TensorRow]:
     embedding, layers = f"{start}embeddings", settings.num_hidden_layers
-    yield Row((words,), ("encoder.embedding.table",), (VocabularyRows(),))
-    yield Row(
+    yield TensorRow((words,), ("encoder.embedding.table",), (VocabularyRows(),))
+    yield TensorRow(
         (f"{embedding}.position_embeddings.weight", f"{embedding}.token_type_embeddings.weight"),
         ("encoder.embedding.positions.encoding.table",),
         (WithFirstRow(settings.type_vocab_size),),
@@ -102,7 +112,7 @@ def _rows(start: str, settings: BertSettings, words: str, *, head: bool) -> Iter
     if head:
         yield from layer_rows(f"{HEAD}transform.dense", "head.dense")
         yield from layer_rows(f"{HEAD}transform.LayerNorm", "head.norm")
-        yield Row((f"{HEAD}bias",), ("head.bias",), (OutputBias(),))
+        yield TensorRow((f"{HEAD}bias",), ("head.bias",), (OutputBias(),))
 
 
 LAYER = {
@@ -124,15 +134,15 @@ def vocabulary(folder: Path, settings: BertSettings) -> Vocabulary:
     names = names_of(described, settings.vocab_size, folder)
     ids = {piece: id for id, piece in names.items()}
     special = [described_value(folder, key, name) for key, name in SPECIAL.items()]
-    first = [known_id(folder, ids, name) for name in special]
-    mask = known_id(folder, ids, described_value(folder, *MASK))
+    first = [known_id(folder / TOKENIZER, ids, name) for name in special]
+    mask = known_id(folder / TOKENIZER, ids, described_value(folder, *MASK))
     others = [id for id in range(settings.vocab_size) if id not in {*first, mask}]
     spelled = [*first, *others]
     file = with_ids(described, spelled, names, special)
     return Vocabulary((*spelled, mask), (), settings.vocab_size, file)
 
 
-BERT = Family(
+BERT = ModelFamily(
     name="BERT",
     model_type="bert",
     task="masked-lm",

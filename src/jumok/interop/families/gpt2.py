@@ -11,13 +11,13 @@ from pydantic import Field
 
 from jumok.config.causal import CausalConfig
 from jumok.config.section import Count
-from jumok.interop.family import Family
+from jumok.interop.family import ModelFamily
 from jumok.interop.rows import (
     OutputBias,
-    Row,
     Same,
     Split,
     Table,
+    TensorRow,
     Transposed,
     VocabularyRows,
     layer_rows,
@@ -58,6 +58,7 @@ class Gpt2Settings(Settings):
 
 
 def section(settings: Gpt2Settings, _: Collection[str]) -> CausalConfig:
+    """The same sizes as a section [model]."""
     activation = settings.activation_function
     return CausalConfig.model_validate(
         {
@@ -79,6 +80,7 @@ def section(settings: Gpt2Settings, _: Collection[str]) -> CausalConfig:
 
 
 def table(settings: Gpt2Settings, tensors: Collection[str]) -> Table:
+    """The tensors of a file with tensors of these names."""
     start = "transformer." if any(name.startswith("transformer.") for name in tensors) else ""
     layers = range(settings.n_layer)
     masks = [f"{start}h.{n}.attn.{what}" for n in layers for what in ("bias", "masked_bias")]
@@ -86,20 +88,20 @@ def table(settings: Gpt2Settings, tensors: Collection[str]) -> Table:
     return Table(tuple(_rows(start, settings)), tied, tuple(masks))
 
 
-def _rows(start: str, settings: Gpt2Settings) -> Iterator[Row]:
+def _rows(start: str, settings: Gpt2Settings) -> Iterator[TensorRow]:
     layers, block = settings.n_layer, "decoder.blocks.{n}"
     theirs = f"{start}h.{{n}}"
-    yield Row((f"{start}wte.weight",), ("decoder.embedding.table",), (VocabularyRows(),))
-    yield Row((f"{start}wpe.weight",), ("decoder.embedding.positions.encoding.table",))
+    yield TensorRow((f"{start}wte.weight",), ("decoder.embedding.table",), (VocabularyRows(),))
+    yield TensorRow((f"{start}wpe.weight",), ("decoder.embedding.positions.encoding.table",))
     if not settings.tie_word_embeddings:
-        yield Row(("lm_head.weight",), ("decoder.output.weight",), (VocabularyRows(),))
-    yield Row((), ("decoder.output.bias",), (OutputBias(None),))
+        yield TensorRow(("lm_head.weight",), ("decoder.output.weight",), (VocabularyRows(),))
+    yield TensorRow((), ("decoder.output.bias",), (OutputBias(None),))
     for part, turned in (("weight", (Transposed(),)), ("bias", ())):
         fused = tuple(f"{block}.self_attention.{name}.{part}" for name in ("query", "key", "value"))
-        yield Row((f"{theirs}.attn.c_attn.{part}",), fused, (*turned, Split(3)), layers)
+        yield TensorRow((f"{theirs}.attn.c_attn.{part}",), fused, (*turned, Split(3)), layers)
         for name, ours in LAYER.items():
             here = f"{block}.{ours}.{part}"
-            yield Row((f"{theirs}.{name}.{part}",), (here,), turned or (Same(),), layers)
+            yield TensorRow((f"{theirs}.{name}.{part}",), (here,), turned or (Same(),), layers)
     # A norm there is before what reads it, and here after what is added before.
     yield from layer_rows(f"{start}h.0.ln_1", "decoder.first_norm")
     yield from layer_rows(f"{theirs}.ln_2", f"{block}.after_self.norm", layers=layers)
@@ -117,9 +119,7 @@ LAYER = {
 
 
 def vocabulary(folder: Path, settings: Gpt2Settings) -> Vocabulary:
-    """The only special token is START and END, and stands in for PAD and UNKNOWN, which no text
-    has.
-    """
+    """The only special token is START and END, and also PAD and UNKNOWN, which no text has."""
     described, end = read_tokenizer(folder, "BPE"), settings.eos_token_id
     names = names_of(described, settings.vocab_size, folder)
     others = [id for id in range(settings.vocab_size) if id != end]
@@ -128,7 +128,7 @@ def vocabulary(folder: Path, settings: Gpt2Settings) -> Vocabulary:
     return Vocabulary(order, (0, 1, 2), settings.vocab_size, file)
 
 
-GPT2 = Family(
+GPT2 = ModelFamily(
     name="GPT-2",
     model_type="gpt2",
     task="language-model",

@@ -264,7 +264,7 @@ class TranslationModels(BesideTorch[EngineSearcher], SourceReader):
         """
         self.check_alignments()
         source, target = text_of(source, "source"), text_of(target, "target")
-        read, write = self.tokenizer.encode(source), self.tokenizer.encode(target)
+        read, write = self.tokenizer.encode(source), self.tokenizer.target.encode(target)
         if not read or not write:
             raise DataError("attention needs a word on both sides.", got=repr((source, target)))
         check_lengths(self.longest_target, [read], [write])

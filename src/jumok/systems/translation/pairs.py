@@ -85,7 +85,8 @@ def encode_pairs(
     translator: Translator, sources: Sequence[str], targets: Sequence[str]
 ) -> EncodedPairs:
     """The texts as tokens, as many sources as targets."""
-    read, write = (translator.tokenizer.encode_batch(side) for side in (sources, targets))
+    tokenizer = translator.tokenizer
+    read, write = tokenizer.encode_batch(sources), tokenizer.target.encode_batch(targets)
     limit = min(translator.longest_target or MAX_TOKENS, MAX_TOKENS)
     pairs = enumerate(zip(read, write, strict=True))
     long = frozenset(row for row, pair in pairs if max(map(len, pair)) > limit)

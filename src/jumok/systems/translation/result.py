@@ -122,7 +122,7 @@ def aligned_tokens(tokenizer: Tokenizer, written: Sequence[int], text: str) -> S
     words = tokenizer.words(written)
     if words and words[-1] + 1 == len(plain_words(text)):
         return written
-    return tokenizer.encode(text)
+    return tokenizer.target.encode(text)
 
 
 def written_text(tokenizer: Tokenizer, tokens: Sequence[int]) -> str:

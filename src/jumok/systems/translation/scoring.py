@@ -65,7 +65,7 @@ def divide(
             given = None
         read = tokenizer.encode(source)
         inner += given or [(Segment(line, read, text=source if read else ""), target)]
-    ids = tokenizer.encode_batch([text for _, text in inner])
+    ids = tokenizer.target.encode_batch([text for _, text in inner])
     return GivenPairs([part for part, _ in inner], ids, frozenset(whole))
 
 

@@ -328,7 +328,7 @@ def forced_beginnings(
             expected=f"{lines} prefixes",
             got=str(len(prefixes)),
         )
-    encoded = tokenizer.encode_batch(prefixes)
+    encoded = tokenizer.target.encode_batch(prefixes)
     begun: set[int] = set()
     forced = []
     for part in parts:

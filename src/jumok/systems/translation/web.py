@@ -231,6 +231,8 @@ def windows_of(config: TransformerConfig, layers: int) -> list[int]:
 
 
 def _page_tokens(bundle: Bundle, model: bytes) -> PieceTable:
+    if model.startswith(b"{"):  # an imported one
+        raise _not_exported(bundle, "a tokenizer that is not one SentencePiece model")
     pieces = read_pieces(model)
     if (lacks := pieces.lacks_in_page) is not None:
         raise _not_exported(bundle, lacks)

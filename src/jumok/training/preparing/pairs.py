@@ -162,7 +162,9 @@ def with_validation(
     report = CorpusReport("validation")
     identity = ["validation", [[pair.source, pair.target] for pair in texts]]
     filters = Filters(config.data.max_tokens, config.data.max_ratio)
-    validation = prepare_pairs(texts, identity, tokenizer, tokenizer, cache, filters, report=report)
+    validation = prepare_pairs(
+        texts, identity, tokenizer, tokenizer.target, cache, filters, report=report
+    )
     say(str(validation.report))
     chosen = spread(texts, config.validation.decode_pairs)
     return PreparedPairs(
@@ -274,7 +276,9 @@ def _store(
     keep_texts: bool,
 ) -> PairStore:
     if not held:
-        return prepare_corpus(one, tokenizer, tokenizer, cache, filters, keep_texts=keep_texts)
+        return prepare_corpus(
+            one, tokenizer, tokenizer.target, cache, filters, keep_texts=keep_texts
+        )
     report = one.report()
     digests = [digest(path) for path in one.files]
     identity = [str(one), digests, digest_of_left(one), sorted(held.hashes)]

@@ -191,7 +191,10 @@ class TranslationTask:
         copy_weights(model, weights)
         most = self._config.data.max_tokens  # validation sentences may be longer than positions
         sources, targets = (
-            [ids[:most] for ids in self._prepared.tokenizer.encode_batch(side[:SETTING_PAIRS])]
-            for side in (self._prepared.sources, self._prepared.references)
+            [ids[:most] for ids in tokenizer.encode_batch(side[:SETTING_PAIRS])]
+            for tokenizer, side in (
+                (self._prepared.tokenizer, self._prepared.sources),
+                (self._prepared.tokenizer.target, self._prepared.references),
+            )
         )
         return choose_setting(model, sources, targets)

@@ -133,7 +133,7 @@ class TermPlacer:
 
     def _reading(self, row: int, part: Segment, draft: Draft) -> _Reading | None:
         """None: nothing can be said of its words."""
-        tokens = self.drafting.tokenizer.encode(draft.text)
+        tokens = self.drafting.tokenizer.target.encode(draft.text)
         source_words = self.drafting.tokenizer.words(part.ids)
         if not tokens or source_words[-1] + 1 != len(word_spans(part.text)) or self._long(tokens):
             return None
@@ -260,7 +260,7 @@ class TermPlacer:
             for suffix in ends if len(ends) > 1 else ():
                 noun = each.core.removesuffix(suffix)
                 for form in {noun + fitted(noun, probe) for probe in PROBES} - {each.core}:
-                    tokens = self.drafting.tokenizer.encode(
+                    tokens = self.drafting.tokenizer.target.encode(
                         each.reading.draft.text[: each.start] + form
                     )
                     words = _words_of(each.reading.part.text, each.place)

@@ -192,7 +192,7 @@ def encode(plan: CorpusPlan, task: int) -> None:
     tokenizer = Tokenizer.load(plan.work / TOKENIZER)
     data = plan.config.data
     limits = Filters(data.max_tokens, data.max_ratio)
-    encoder = PairEncoder((tokenizer, tokenizer), limits, plan.config.varies, threads=1)
+    encoder = PairEncoder((tokenizer, tokenizer.target), limits, plan.config.varies, threads=1)
     held = files.read_json(plan, "held", "out")
     for block in _own_blocks(plan, task):
         stored = files.read_json(plan, "found", block.name)
