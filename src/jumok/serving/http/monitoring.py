@@ -30,7 +30,7 @@ SHARED = "counter", "histogram", f"gauge_{SUM}", f"gauge_{LARGEST}"
 """The files in which prometheus-client keeps the metrics of one of several processes."""
 
 SHARED_BYTES = 256 * 1024
-"""Of each: what one process has for all routes and a few hundred models."""
+"""The size of each: one process's metrics of all routes and a few hundred models."""
 
 
 class Metrics:
@@ -42,8 +42,7 @@ class Metrics:
 
     def __init__(self, shared: Path | None = None) -> None:
         self._shared, self._served = shared, dict[str, tuple[str, str, str, str]]()
-        if shared is not None and sys.platform == "linux":
-            _reserve(shared)
+        _reserve(shared)
         self.registry = registry = CollectorRegistry()
         self.requests = Counter(
             "jumok_requests_total", "Answers.", ("route", "status"), registry=registry
@@ -124,13 +123,15 @@ class Metrics:
         return generate_latest(together)
 
 
-def _reserve(folder: Path) -> None:
+def _reserve(folder: Path | None) -> None:
     """Takes the space of the files at the start: they are mapped into memory, where a disk that is
     full later would end the process.
 
     Raises:
         ConfigError: there is no space.
     """
+    if folder is None or sys.platform != "linux":
+        return
     try:
         for name in SHARED:
             with (folder / f"{name}_{os.getpid()}.db").open("wb") as file:

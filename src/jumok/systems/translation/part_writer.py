@@ -23,7 +23,7 @@ class PartWriter:
     """Writes the translations of the segments of one call of `translate`.
 
     If what the search finds is empty, repeats itself, or is far too long or short, the segment is
-    searched again, so that it is not; but not where somebody changes the model to see what it then
+    searched again, so that it is not; but not a model that is changed to see what it then
     writes. What is kept is completed, and the glossary's terms replace the words that translate
     them.
 
