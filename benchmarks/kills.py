@@ -98,7 +98,7 @@ def trained(folder: Path, runs: str, *options: str, **others: object) -> Mapping
     return checkpoint.load(folder / runs / "tiny")[0].tensors
 
 
-def children(process: subprocess.Popen[str]) -> list[int]:
+def children(process: subprocess.Popen[str] | subprocess.Popen[bytes]) -> list[int]:
     """The processes that it started, in the order of their ranks."""
     listed = Path(f"/proc/{process.pid}/task/{process.pid}/children")
     return sorted(map(int, listed.read_text().split())) if listed.exists() else []
