@@ -17,7 +17,6 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import torch
 
@@ -99,7 +98,7 @@ def trained(folder: Path, runs: str, *options: str, **others: object) -> Mapping
     return checkpoint.load(folder / runs / "tiny")[0].tensors
 
 
-def children(process: subprocess.Popen[Any]) -> list[int]:
+def children(process: subprocess.Popen[str] | subprocess.Popen[bytes]) -> list[int]:
     """The processes that it started, in the order of their ranks."""
     listed = Path(f"/proc/{process.pid}/task/{process.pid}/children")
     return sorted(map(int, listed.read_text().split())) if listed.exists() else []

@@ -139,6 +139,7 @@ def read_yaml(content: bytes) -> MessagesDocument:
 
     yaml = YAML(typ="safe", pure=True)
     yaml.Scanner = ShallowScanner
+    yaml.composer.warn_double_anchors = False  # the last one counts; a library need not say so
     try:
         text = content.decode()
         tree = yaml.compose(text)
