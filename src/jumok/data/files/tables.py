@@ -119,7 +119,9 @@ def _column(file: Path, header: list[str], column: Column) -> int:
     if column not in header:
         other = next((sign for sign in ";\t|" if len(header) == 1 and sign in header[0]), "")
         delimited = (
-            f"if {other!r} separates the columns: --delimiter {other!r}; else " if other else ""
+            f"if {other!r} separates the columns: --delimiter {other!r}; otherwise "
+            if other
+            else ""
         )
         raise DataError(
             f"there is no column {str(column)[:60]!r}.",
