@@ -56,6 +56,8 @@ CONTENTS: list[tuple[bytes, str | None]] = [
     (zipped("a.txt"), "zip"),
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "doc"),
     ("hello".encode("utf-16"), "utf-16"),
+    ("hello".encode("utf-16-le"), "utf-16"),
+    ("猫が見た".encode("iso2022_jp"), "iso-2022"),
     ("hello".encode("utf-32"), "utf-32"),
     # Plain text that comes near.
     (b"I am a student.\n", None),

@@ -54,6 +54,11 @@ def test_tsv_names_the_columns_there_are(tmp_path: Path) -> None:
     message = error(Corpus(file=file, source_column="en", target_column="kr"))
     assert "there is no column 'kr'." in message
     assert "one of 'en', 'ko'" in message
+    assert "--delimiter" not in message
+    file = tmp_path / "a.csv"
+    file.write_text("en;ko\none;하나\n")
+    message = error(Corpus(file=file, source_column="en", target_column="ko"))
+    assert "if ';' separates the columns: --delimiter ';'" in message
 
 
 def test_jsonl_reads_two_keys_and_mends_line_breaks(tmp_path: Path) -> None:

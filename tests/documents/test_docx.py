@@ -1,19 +1,23 @@
 """Word documents, written and read back by python-docx."""
 
 import io
+import re
 import tracemalloc
 import zipfile
 
 import docx
 import pytest
-from docx.oxml import OxmlElement
-from docx.oxml.ns import qn
+from docx.oxml import OxmlElement, parse_xml
+from docx.oxml.ns import nsdecls, qn
+from lxml import etree
 
 from benchmarks.shapes import packed
 from jumok.documents.catalog import translate_document
 from jumok.documents.segment import Translated
 from jumok.errors import DataError
 from tests.documents.helpers import by_words, same, texts
+
+MATH = "http://schemas.openxmlformats.org/officeDocument/2006/math"
 
 
 @pytest.fixture
@@ -191,3 +195,42 @@ def test_no_more_of_a_member_is_unpacked_than_the_archive_says() -> None:
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert most < 20_000_000
+
+
+BESIDE = {
+    '<w:bookmarkStart w:id="5" w:name="x"/>|a dog|<w:bookmarkEnd w:id="5"/>': (
+        '<w:bookmarkStart w:id="5" w:name="x"/>|개를|<w:bookmarkEnd w:id="5"/>'
+    ),
+    '<w:commentRangeStart w:id="0"/>|a dog|<w:commentRangeEnd w:id="0"/>': (
+        '<w:commentRangeStart w:id="0"/>|개를|<w:commentRangeEnd w:id="0"/>'
+    ),
+    '<w:moveTo w:id="4">|a dog|</w:moveTo>': '<w:moveTo w:id="4">|개를|</w:moveTo>',
+    '<w:del w:id="2"/>|a dog|': '<w:del w:id="2"/>|개를|',
+    "<m:oMath/>|a dog|": "<m:oMath/>|개를|",
+    '<w:fldSimple w:instr="PAGE">|3|</w:fldSimple>|a dog|': (
+        '<w:fldSimple w:instr="PAGE">|3|</w:fldSimple>|개를|'
+    ),
+}
+"""Within a sentence, where | is an end of a run, and what becomes of it."""
+
+
+@pytest.mark.parametrize("inside", BESIDE)
+def test_what_is_no_text_stays_beside_its_words(inside: str) -> None:
+    def xml(text: str) -> str:
+        parts = text.split("|")
+        parts[1::2] = [f'<w:r><w:t xml:space="preserve">{one}</w:t></w:r>' for one in parts[1::2]]
+        return "".join(parts)
+
+    document = docx.Document()
+    names = f'{nsdecls("w")} xmlns:m="{MATH}"'
+    document.element.body.insert(
+        0, parse_xml(f"<w:p {names}>{xml(f'|The cat saw |{inside}|.|')}</w:p>")
+    )
+    links = [(1, 0), (2, 2), (4, 1)]
+    knows = by_words({"The cat saw a dog.": Translated("고양이는 개를 봤어요.", links)})
+    written = docx.Document(io.BytesIO(translate_document(saved(document), knows, "docx")))
+    (first, *_) = written.element.body
+    written_as = etree.tostring(first, encoding="unicode")
+    content = re.sub(r' xmlns:\w+="[^"]*"|</?w:[rt]\b[^>]*>', "", written_as)
+    expected = BESIDE[inside].replace("|", "")
+    assert content == f"<w:p>고양이는 {expected} 봤어요.</w:p>"
