@@ -31,6 +31,7 @@ from jumok.systems.native.models import (
     native_model,
     weights_of,
 )
+from jumok.systems.translation.judging import Judge
 from jumok.systems.translation.kept.edges import core
 from jumok.systems.translation.kept.icu import Messages
 from jumok.systems.translation.kept.keeping import Keep, as_keep
@@ -76,6 +77,7 @@ class TranslationModels(BesideTorch[EngineSearcher], SourceReader):
     source_language: str
     target_language: str
     sentences: int | None
+    judge: Judge
     _held: Aligner
 
     @property
