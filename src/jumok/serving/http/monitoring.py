@@ -123,8 +123,9 @@ class Metrics:
 
 
 def _reserved(folder: Path | None) -> Path | None:
-    """The folder, with the space of the files taken at the start: they are mapped into memory, where a disk that is
-    full later would end the process.
+    """The folder, with the space of the files taken at the start.
+
+    They are mapped into memory, where a disk that is full later would end the process.
 
     Raises:
         ConfigError: there is no space.
