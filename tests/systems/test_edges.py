@@ -1,12 +1,14 @@
 """One rule for the text that a model reads: signs at the edges, and texts without words, stay."""
 
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from jumok.data.tokenizer import normalize
-from jumok.systems.translation.kept.edges import core
-from jumok.systems.translation.kept.keeping import Keep
+from jumok.systems.translation.kept.code import PLAIN_SENTENCE, USUAL
+from jumok.systems.translation.kept.edges import between_edges, core
+from jumok.systems.translation.kept.keeping import NUMBER_PATTERN, Keep
 from jumok.systems.translation.translator import Translator
 
 WORDS = "A cat saw it."
@@ -145,3 +147,25 @@ def test_samples_of_a_line_have_its_copied_part(translator: Translator) -> None:
 )
 def test_invisible_characters_are_no_part_of_a_word(text: str, words: str) -> None:
     assert normalize(text) == words
+
+
+PARTS = (
+    *("cat", "dogs", "Straße", "고양이", "I", "a", "II", "IV", "vi", "xi", "fooBar", "NASA", "PM"),
+    *("Shift", "Ctrl", "key", "don't", "é", "İ", "½", "²", "ª", "7", "x", "com", "USD", "ISBN"),
+)
+
+
+def test_a_plain_sentence_has_nothing_that_the_patterns_find() -> None:
+    random, plain = Random(3), 0
+    for _ in range(20_000):
+        words = random.choices(PARTS, k=random.randint(1, 5))
+        text = words[0]
+        for word in words[1:]:
+            text += random.choice((" ", " ", " ", ", ", "-", "'", ". ", ": ", ".", "/")) + word
+        text += random.choice(("", ".", "!", "?", "...", ")"))
+        if PLAIN_SENTENCE.fullmatch(text):
+            plain += 1
+            assert Keep(USUAL, usual=False).find(text) == [], text
+            assert NUMBER_PATTERN.search(text) is None
+            assert core(text) == between_edges(text), text
+    assert plain > 2_000

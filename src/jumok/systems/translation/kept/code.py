@@ -1,5 +1,7 @@
 """Patterns of what counts as code in any text."""
 
+import re
+
 _NUMBER = r"(?<![\w.,:/-])\d++(?:[.,]\d++)*+"
 _SYMBOL = (  # literally, since JavaScript writes long codes in another way
     "[\U0001f000-\U0001faff\u2190-\u21ff\u2300-\u23ff\u25a0-\u27bf\u2b00-\u2bff\u00a9\u00ae\u2122]"
@@ -85,3 +87,14 @@ NO_WORDS = (
     r"(?<!\w)[가나다라마바사아자차카타파하](?=[.)])",
 )
 """What is no word to translate where nothing else is: PM, an answer's letter, XIV, fooBar."""
+
+_LETTER = "A-Za-zÀ-ÖØ-öø-ɏ가-힣"
+_PLAIN_WORD = (
+    rf"(?![IVX]{{2,7}}(?![{_LETTER}]))(?!(?:Ctrl|Control|Cmd|Command|Alt|Option|Shift|Meta|Win)-)"
+    rf"[{_LETTER}]{{1,60}}+"
+)
+PLAIN_SENTENCE = re.compile(rf"{_PLAIN_WORD}(?:(?:[-'’]|[,;]? ){_PLAIN_WORD})*+[.!?]?+")
+"""Words, commas and a full stop, without any code: most lines are so, and need no other pattern."""
+
+OWN_WORD = re.compile(r"(?<!\w)(?![ivx]+(?!\w))[a-zà-öø-ÿ가-힣]{2,}(?!\w)")
+"""In a plain sentence: a word that NO_WORDS does not have."""

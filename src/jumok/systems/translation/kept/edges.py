@@ -9,7 +9,7 @@ import re
 import unicodedata
 
 from jumok.documents.segment import has_word
-from jumok.systems.translation.kept.code import NO_WORDS, USUAL
+from jumok.systems.translation.kept.code import NO_WORDS, OWN_WORD, PLAIN_SENTENCE, USUAL
 from jumok.systems.translation.kept.keeping import Keep
 from jumok.systems.translation.sentences import Span
 
@@ -85,6 +85,13 @@ _OUTSIDE = {
 
 def core(text: str) -> Span | None:
     """The span of what is translated of a normalised segment; None: nothing of it is."""
+    if PLAIN_SENTENCE.fullmatch(text) and OWN_WORD.search(text):
+        return 0, len(text)
+    return between_edges(text)
+
+
+def between_edges(text: str) -> Span | None:
+    """As `core`, of a text that is more than a plain sentence."""
     if LONG_WORD.fullmatch(text.strip()) or not _has_own_word(text):
         return None
     start, end = 0, len(text)

@@ -17,7 +17,7 @@ from typing import Literal
 
 from jumok.data.tokenizer import normalize
 from jumok.errors import ConfigError
-from jumok.systems.translation.kept.code import USUAL
+from jumok.systems.translation.kept.code import PLAIN_SENTENCE, USUAL
 from jumok.systems.translation.kept.numerals import numeral_spans
 from jumok.systems.translation.sentences import Span
 
@@ -76,8 +76,8 @@ class Keep:
     def __init__(self, patterns: Sequence[str] = (), usual: bool = True) -> None:
         for pattern in patterns:
             _check_pattern(pattern)
-        every = [*patterns, *(USUAL if usual else ())]
-        self.code = [re.compile(pattern) for pattern in every]
+        self.own = [re.compile(pattern) for pattern in patterns]
+        self.code = [*self.own, *(re.compile(pattern) for pattern in USUAL if usual)]
         self.usual = usual
 
     def find(self, text: str) -> list[Kept]:
@@ -85,13 +85,15 @@ class Keep:
         text = normalize(text)
         kept: list[Kept] = []
         taken = bytearray(len(text))
-        for pattern in self.code:
+        plain = self.usual and PLAIN_SENTENCE.fullmatch(text) is not None
+        for pattern in self.own if plain else self.code:
             kept += _matches(pattern, text, taken, "code")
-        if self.usual:
+        if self.usual and not plain:
             kept += [
                 replace(one, kind="code") if len(one.text) > LONGEST_NUMBER else one
                 for one in _matches(NUMBER_PATTERN, text, taken, "number")
             ]
+        if self.usual:
             kept = list(_joined(sorted(kept, key=lambda one: one.start), text))
         return sorted(kept, key=lambda one: one.start)
 
