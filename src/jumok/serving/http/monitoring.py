@@ -30,7 +30,7 @@ SHARED = "counter", "histogram", f"gauge_{SUM}", f"gauge_{LARGEST}"
 """The files in which prometheus-client keeps the metrics of one of several processes."""
 
 SHARED_BYTES = 256 * 1024
-"""The size of each: one process's metrics of all routes and a few hundred models."""
+"""The size of each file: what a process has for all routes and a few hundred models."""
 
 
 class Metrics:
