@@ -1,5 +1,6 @@
 """What the bytes of a document are: its character set, its byte order mark, its line ends."""
 
+import warnings
 from pathlib import Path
 
 import pytest
@@ -87,3 +88,9 @@ def test_a_format_that_is_not_read_is_refused_by_its_name(name: str) -> None:
 
 def test_quarto_is_markdown() -> None:
     assert document_format(Path("a.qmd"), b"# the cat\n") == "markdown"
+
+
+def test_an_anchor_that_is_given_again_is_no_message_of_a_library() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert upper("a: &x cat\nb: &x dog\n", "yaml") == "a: &x CAT\nb: &x DOG\n"

@@ -1,7 +1,5 @@
 """Every format: unchanged texts leave the file to the byte, and capitals change texts alone."""
 
-import warnings
-
 import pytest
 
 from jumok.documents.catalog import FORMATS, document_format, translate_document
@@ -395,9 +393,3 @@ def test_properties_in_ascii_stay_in_ascii_and_others_in_utf8() -> None:
 
     assert translated("# c\nhi=Hi {0}\n") == b"# c\nhi=\\uC548\\uB155 {0}\n"
     assert translated("# é\nhi=Hi {0}\n") == "# é\nhi=안녕 {0}\n".encode()
-
-
-def test_an_anchor_that_is_given_again_is_no_message_of_a_library() -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert upper("a: &x cat\nb: &x dog\n", "yaml") == "a: &x CAT\nb: &x DOG\n"

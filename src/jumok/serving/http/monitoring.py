@@ -41,9 +41,7 @@ class Metrics:
     """
 
     def __init__(self, shared: Path | None = None) -> None:
-        self._shared, self._served = shared, dict[str, tuple[str, str, str, str]]()
-        if shared is not None and sys.platform == "linux":
-            _reserve(shared)
+        self._shared, self._served = _reserved(shared), dict[str, tuple[str, str, str, str]]()
         self.registry = registry = CollectorRegistry()
         self.requests = Counter(
             "jumok_requests_total", "Answers.", ("route", "status"), registry=registry
@@ -124,13 +122,15 @@ class Metrics:
         return generate_latest(together)
 
 
-def _reserve(folder: Path) -> None:
-    """Takes the space of the files at the start: they are mapped into memory, where a disk that is
-    full later would end the process.
+def _reserved(folder: Path | None) -> Path | None:
+    """The folder, in which the files have their space from the start, on Linux: they are mapped
+    into memory, where a disk that is full later would end the process.
 
     Raises:
         ConfigError: there is no space.
     """
+    if folder is None or sys.platform != "linux":
+        return folder
     try:
         for name in SHARED:
             with (folder / f"{name}_{os.getpid()}.db").open("wb") as file:
@@ -141,6 +141,7 @@ def _reserve(folder: Path) -> None:
             got=f"{folder}: {error.strerror}",
             do="make space there, or set TMPDIR to another folder",
         ) from error
+    return folder
 
 
 def log(facts: Mapping[str, object]) -> None:
