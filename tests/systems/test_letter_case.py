@@ -1,4 +1,4 @@
-"""Capitals, titles and small letters are read as usual sentences; capitals are put back."""
+"""Capitals, titles and small letters are read, and translated, as usual sentences."""
 
 from dataclasses import replace
 from functools import cache
@@ -8,7 +8,6 @@ import pytest
 
 import jumok
 from jumok.data.tokenizer import Tokenizer, normalize
-from jumok.decoding import DecodingOptions
 from jumok.systems.translation.kept.keeping import Keep
 from jumok.systems.translation.kept.letter_case import LetterCase, usual_styles
 from jumok.systems.translation.translator import Translator
@@ -21,20 +20,23 @@ def translator() -> Translator:
 
 
 @pytest.mark.parametrize(
-    ("given", "usual", "written"),
+    ("given", "usual"),
     [
-        ("THE ROAD LOST PETER.", "The road lost Peter.", str.upper),
-        ("THE ROAD LOST PETER", "The road lost Peter", str.upper),
-        ("The Road Lost Peter.", "The road lost Peter.", str),
-        ("mary saw the dog.", "Mary saw the dog.", str),
-        ("MARY SAW THE DOG. THE CAR LOST ANNA.", "Mary saw the dog. The car lost Anna.", str.upper),
+        ("THE ROAD LOST PETER.", "The road lost Peter."),
+        ("THE ROAD LOST PETER", "The road lost Peter"),
+        ("The Road Lost Peter.", "The road lost Peter."),
+        ("mary saw the dog.", "Mary saw the dog."),
+        ("MARY SAW THE DOG. THE CAR LOST ANNA.", "Mary saw the dog. The car lost Anna."),
     ],
 )
-def test_the_case_changes_nothing_but_the_case(translator, given, usual, written) -> None:
+def test_the_case_changes_nothing(translator: Translator, given: str, usual: str) -> None:
     one, other = translator.translate([given, usual])
-    assert one.text == written(other.text)
+    assert one.text == other.text
     assert (one.tokens, one.alignment, one.notes) == (other.tokens, other.alignment, other.notes)
     assert one.source_tokens == other.source_tokens
+    assert translator.score([given], [other.text])[0].score == pytest.approx(
+        translator.score([usual], [other.text])[0].score
+    )
 
 
 def test_what_is_kept_keeps_its_letters(translator: Translator) -> None:
@@ -45,23 +47,15 @@ def test_what_is_kept_keeps_its_letters(translator: Translator) -> None:
     ]
     first, second, third = (one.text for one in translator.translate(texts))
     assert "{name}" in first
-    assert "<b>DIE STRASSE</b>" in first
+    assert "<b>die Straße</b>" in first
     assert second.startswith("• ")
     assert "http://a.b/Cd" in second
     assert third.count("%d") == 1
-    for text in (first, second, third):
-        rest = text.replace("{name}", "").replace("http://a.b/Cd", "").replace("%d", "")
-        assert not any(map(str.islower, rest.replace("<b>", "").replace("</b>", "")))
 
 
-def test_every_answer_is_in_capitals_and_what_is_said_of_it(translator: Translator) -> None:
+def test_records_and_traces_have_the_given_text(translator: Translator) -> None:
     given = "THE ROAD LOST PETER."
-    (one,) = translator.translate([given], beam=4, nbest=3)
-    texts = [one.text, *(other.text for other in one.alternatives)]
-    assert len(set(texts)) == len(texts) == 3
-    assert all(text == text.upper() for text in texts)
-    (sample,) = translator.translate([given], DecodingOptions(sample=True, seed=1))
-    assert sample.text == sample.text.upper()
+    (one,) = translator.translate([given])
     (alone,) = translator.translate([given], keep=False)
     assert alone.source_tokens != one.source_tokens
     with jumok.record(translator) as recording:
@@ -71,18 +65,9 @@ def test_every_answer_is_in_capitals_and_what_is_said_of_it(translator: Translat
     assert jumok.trace(translator, given).output == one.text
 
 
-def test_a_beginning_says_the_case(translator: Translator) -> None:
-    texts, begun = ["THE ROAD LOST PETER."] * 2, ["Es", ""]
-    first, second = translator.translate(texts, prefixes=begun)
-    assert first.text == "Es verlor die Straße Peter."
-    assert second.text == "ES VERLOR DIE STRASSE PETER."
-    prefix = translator.tokenizer.encode("Es")
-    assert jumok.trace(translator, texts[0], prefix=prefix).output == first.text
-
-
 @pytest.mark.parametrize(
     ("term", "expected"),
-    [("Dackel", "MARY SAH DEN DACKEL."), ("eine Katze", "MARY SAH EINE KATZE.")],
+    [("Dackel", "Mary sah den Dackel."), ("eine Katze", "Mary sah eine Katze.")],
 )
 def test_a_term_is_found_in_capitals(translator: Translator, term: str, expected: str) -> None:
     """Its own article replaces the other one, which stays otherwise."""
@@ -91,19 +76,8 @@ def test_a_term_is_found_in_capitals(translator: Translator, term: str, expected
     assert one.terms == (term,)
 
 
-def test_scores_of_capitals_are_of_the_whole_line(translator: Translator) -> None:
-    sources, targets = ["THE ROAD LOST PETER."], ["ES VERLOR DIE STRASSE PETER."]
-    assert translator.divided(sources, targets, "auto", keep=True).whole == {0}
-    assert translator.otherwise([*sources, "The road lost Peter."]) == 1
-
-
-def test_a_heading_of_a_document_stays_one(translator: Translator) -> None:
-    page = b"<h1>THE ROAD LOST <i>PETER</i></h1><p>Mary saw the dog.</p>"
-    written = translator.translate_content(
-        page, "html", lambda texts: translator.translate(list(texts)), "page.html"
-    ).decode()
-    assert "<h1>ES VERLOR DIE STRASSE <i>PETER" in written
-    assert "<p>Mary sah den Hund.</p>" in written
+def test_a_line_in_another_case_is_counted(translator: Translator) -> None:
+    assert translator.otherwise(["THE ROAD LOST PETER.", "The road lost Peter."]) == 1
 
 
 TEXTS = {
@@ -118,8 +92,8 @@ TEXTS = {
 }
 
 
-def rule(source: str, target: str = "de", text: str = "") -> LetterCase:
-    return LetterCase(tokenizer(text or " ".join(TEXTS.values())), Keep(), source, target)
+def rule(source: str, text: str = "") -> LetterCase:
+    return LetterCase(tokenizer(text or " ".join(TEXTS.values())), Keep(), source)
 
 
 @cache
@@ -170,34 +144,6 @@ def test_it_stays(language: str, text: str) -> None:
     assert rule(language).read(text, text) is None
 
 
-@pytest.mark.parametrize(
-    ("target", "text", "written"),
-    [
-        ("de", "Die Straße {name} %d Äpfel", "DIE STRASSE {name} %d ÄPFEL"),
-        ("tr", "Kırmızı ışık için", "KIRMIZI IŞIK İÇİN"),
-        ("el", "Η Αθήνα της χώρας", "Η ΑΘΗΝΑ ΤΗΣ ΧΩΡΑΣ"),
-        ("ko", "iPhone을 봤어요", "iPhone을 봤어요"),
-        ("ka", "ქართული", "ქართული"),
-    ],
-)
-def test_capitals_are_those_of_the_target(target: str, text: str, written: str) -> None:
-    given = "A MAN IN A RED SHIRT"
-    found = rule("en", target).read(given, given)
-    assert found is not None
-    assert (found.restored(text) if found.restored else text) == written
-
-
-def test_titles_are_those_of_english() -> None:
-    for given, written in (
-        ("Zwei Jungen Spielen Mit Einer Gitarre", "Two Boys Play {name} With A Guitar"),
-        ("Zwei Jungen Spielen mit Einer Gitarre", "Two Boys Play {name} With a Guitar"),
-    ):
-        found = rule("de", "en").read(given, given)
-        assert found is not None
-        assert found.restored is not None
-        assert found.restored("two boys play {name} with a guitar") == written
-
-
 def test_a_style_of_the_training_data_stays() -> None:
     own = rule("en")
     title, small, code = "Two Boys Are Playing", "two boys are playing.", "man.page is a guitar."
@@ -222,7 +168,7 @@ def test_a_model_of_small_letters_reads_small_letters() -> None:
 
 def test_no_letter_is_won_or_lost() -> None:
     random = Random(4)
-    own = rule("en", "tr")
+    own = rule("en")
     letters = "AÄßẞİIıiǅŉΣσςΆЖж가ªº'’.{}%1 ABCDEFGH"
     for _ in range(3_000):
         text = normalize("".join(random.choices(letters, k=random.randrange(1, 30))))

@@ -93,7 +93,6 @@ def _search_translation(
     forced = None
     if request.prefix:
         forced = [list(request.prefix) if at == number else [] for at in range(len(cut.parts))]
-        cut = cut.continuing(forced)
     with cancel_scope(request.extras.check_cancelled):
         written = translator.write(cut, options, forced, alignments=cut.tagged)
     (answer,) = cut.joined(written, None if options.sample else options.nbest, False)

@@ -1,10 +1,9 @@
 """Lines as a model reads them: segments without tags, of the texts of messages."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from jumok.decoding import Hypothesis
-from jumok.decoding.limits import Prefixes
 from jumok.systems.base import RowTexts, numbered
 from jumok.systems.translation.kept.icu import Messages
 from jumok.systems.translation.kept.keeping import Keep
@@ -33,13 +32,6 @@ class CutLines:
     def whole(cls, text: str, ids: list[int]) -> "CutLines":
         """A line that is read as one segment, with everything in it."""
         return cls(Messages.of([text], read=False), None, [Segment(0, ids, text=text)], None, "")
-
-    def continuing(self, forced: Prefixes | None) -> "CutLines":
-        """The same, where a translation that continues a given beginning stays in its case."""
-        if not forced or not any(forced):
-            return self
-        rows = zip(self.parts, forced, strict=True)
-        return replace(self, parts=[replace(p, restored=None) if ids else p for p, ids in rows])
 
     @property
     def tagged(self) -> bool:

@@ -188,7 +188,7 @@ class TranslationModels(BesideTorch[EngineSearcher], SourceReader):
         apart = cuts_sentences(split, languages, self.sentences)
         limit = None if split == "none" else self.max_tokens
         usual = self.judge.profile.cases if self.judge.profile else ()
-        rule = LetterCase(self.tokenizer, keep, *languages, usual) if keep else None
+        rule = LetterCase(self.tokenizer, keep, self.source_language, usual) if keep else None
         how = (core, rule.read) if rule else (None, None)
         parts = cut_lines(lines, self.tokenizer, limit, apart, self.source_language, *how)
         if split == "none":

@@ -77,8 +77,6 @@ def _inner(
     if len(spans) != len(parts):
         return None if parts else []
     inner = []
-    if any(part.restored for part in parts):
-        return None  # the translation is not in the case that the model would have written
     for part, (start, end) in zip(parts, spans, strict=True):
         text = target[start:end].strip()
         within = text.removeprefix(part.before).removesuffix(part.after)

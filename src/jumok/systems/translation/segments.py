@@ -46,7 +46,6 @@ class Segment:
         text: what was encoded; without tokens it is copied.
         before, after: signs at its edges, which are copied.
         given: its text in the case that it was given in; "" if that is `text`.
-        restored: writes a translation in that case; None: it stays.
     """
 
     line: int
@@ -56,7 +55,6 @@ class Segment:
     before: str = ""
     after: str = ""
     given: str = ""
-    restored: Callable[[str], str] | None = None
 
     @property
     def source(self) -> str:
@@ -75,18 +73,14 @@ class Segment:
         return Translation(self.text, alignment=same)
 
     def written(self, text: str) -> str:
-        """A translation of its text in its case, between its signs.
-
-        An ellipsis takes the place of a full stop.
-        """
-        text = self.restored(text) if self.restored else text
+        """A translation between its signs; an ellipsis takes the place of a full stop."""
         if self.after.startswith(("...", "…")):
             text = text.rstrip(".。")
         return f"{self.before}{text}{self.after}"
 
     def with_edges(self, translation: Translation) -> Translation:
         """As `written`, with its alignment."""
-        if not (self.before or self.after or self.restored):
+        if not (self.before or self.after):
             return translation
         links = translation.alignment
         if links is not None:
@@ -210,19 +204,18 @@ def _segments_of(
             continue
         edges = [whole[: span[0]].lstrip(), whole[span[1] :].rstrip()]
         given = whole[slice(*span)]
-        read = (recased and recased(given, text)) or Recased(given)
-        inner = [(0, len(given))] if limit is None else split(read.text, limit, measure)
+        found = recased(given, text) if recased else None
+        read = given if found is None else found.text
+        inner = [(0, len(given))] if limit is None else split(read, limit, measure)
         for start, end in inner:
-            part = read.text[start:end]
+            part = read[start:end]
             ids = tokenizer.encode(part)
             before = edges[0] if start == 0 else ""
             after = edges[1] if end == len(given) else ""
             if ids or before or after:
                 first_word = word(first + span[0] + start)
-                yield Segment(
-                    line, ids, first_word, part, before, after,
-                    "" if read.text == given else given[start:end], read.restored,
-                )  # fmt: skip
+                own = "" if found is None else given[start:end]
+                yield Segment(line, ids, first_word, part, before, after, own)
 
 
 def join(

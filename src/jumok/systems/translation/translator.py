@@ -210,7 +210,6 @@ class Translator(TranslationModels, FileTranslator):
         count = len(cut.messages.texts)
         begun = cut.messages.prefixes(prefixes)
         forced = forced_beginnings(cut.parts, count, begun, self.tokenizer)
-        cut = cut.continuing(forced)
         options, terms = self.settled(options, beam, nbest), as_glossary(glossary)
         written = self.write(
             cut, options, forced, batch_size, alignments=alignments or cut.tagged, terms=terms

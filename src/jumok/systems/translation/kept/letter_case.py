@@ -2,19 +2,17 @@
 
 A word in capitals is another word to a model, and one in as many subwords as letters. So such a
 segment is read in small letters, but for words of which the tokenizer has fewer subwords otherwise:
-names, the nouns of German, acronyms. The translation of capitals is put back in capitals, that of
-Title Case in Title Case where the language has it; kept strings stay as they are on both sides.
+names, the nouns of German, acronyms. The translation stays a usual sentence; kept strings stay as
+they are.
 """
 
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from jumok.data.pairs.cleaning.languages import SCRIPTS
 from jumok.data.tokenizer import Tokenizer
 from jumok.systems.translation.kept.keeping import Keep, Kept
 from jumok.systems.translation.sentences import Span, language_code
@@ -25,7 +23,6 @@ SMALL_WORD = 3  # letters of words that English titles write small
 
 KNOWN_SHARE = 0.001  # of the training sources in a style, from which on the model knows it
 ENOUGH = 10_000  # of them, to tell
-CASED = {"LATIN", "GREEK", "CYRILLIC", "ARMENIAN"}
 _SPACED_WORD = re.compile("[^ ]+")
 _FIRST = re.compile(r"[^\W_]")
 _PLAIN = re.compile(r"[\"'“”„«‘’¿¡(]*([^\W\d_])(?:[^\W\d_]|['’-])*+(?![\w.(/@]\w)(?!\()")
@@ -35,27 +32,17 @@ _I = re.compile(r"[^\w']*i(?=['’,;:!?]|\.?\Z)")
 _APOSTROPHE = re.compile("['’]")
 _ENDS = re.compile(r"[.!?…][\"'”’»)\]]*\Z")
 _DOTLESS = {"tr", "az"}  # their i and ı have capitals of their own
-_TITLED = {"en"}
 _SMALL_DOTS = str.maketrans("Iİ", "ıi")
 _CAPITAL_DOTS = str.maketrans("iı", "İI")
-_NO_ACCENTS = str.maketrans("άέήίόύώΐΰ", "αεηιουωϊϋ")  # Greek capitals have none
-
 
 Style = Literal["capitals", "title", "small"]
 
 
-@dataclass(frozen=True)
-class Recased:
-    """A segment as it is read.
-
-    Attributes:
-        text: as long as the given one.
-        restored: writes its translation in the given case; None: it stays.
-    """
+class Recased(NamedTuple):
+    """A segment as it is read: as long as the given one, which had this style."""
 
     text: str
-    restored: Callable[[str], str] | None = None
-    style: Style = "small"
+    style: Style
 
 
 @dataclass(frozen=True)
@@ -65,14 +52,13 @@ class LetterCase:
     Attributes:
         tokenizer: tells which form of a word the training data had.
         keep: what stays as it is.
-        source, target: the codes of the languages.
+        source: the code of its language.
         usual: styles of the training data, in which sentences are left.
     """
 
     tokenizer: Tokenizer
     keep: Keep
     source: str
-    target: str
     usual: Collection[str] = ()
 
     def read(self, text: str, line: str) -> Recased | None:
@@ -97,7 +83,7 @@ class LetterCase:
         own = ["".join(filter(str.isalpha, text[start:end])) for start, end in words]
         if recased == text or not self._is_sure(style, own, text, recased):
             return None
-        return Recased(recased, self._restoring(style, words, text), style)
+        return Recased(recased, style)
 
     def _usual(self, word: str) -> str:
         """The form with the fewest subwords; of equals that in small letters."""
@@ -141,23 +127,10 @@ class LetterCase:
         long = max(map(len, words)) >= LONG_ENOUGH
         return (known or long) and self._size(recased) < self._size(text)
 
-    def _restoring(
-        self, style: Style, words: Sequence[Span], text: str
-    ) -> Callable[[str], str] | None:
-        target = language_code(self.target)
-        if not CASED & {*SCRIPTS.get(target, CASED)}:
-            return None
-        if style == "capitals":
-            return partial(_outside, self.keep, partial(_capitals, language=target))
-        if style == "title" and target in _TITLED:
-            small = SMALL_WORD if any(text[start:end].islower() for start, end in words) else 0
-            return partial(_outside, self.keep, partial(_title, small=small))
-        return None
-
 
 def usual_styles(tokenizer: Tokenizer, texts: Sequence[str], language: str) -> tuple[Style, ...]:
     """The styles of a model's training sources that it knows; capitals are never known well."""
-    rule = LetterCase(tokenizer, Keep(), language, "")
+    rule = LetterCase(tokenizer, Keep(), language)
     some = texts[:: max(len(texts) // ENOUGH, 1)]
     counts = Counter(read.style for text in some if (read := rule.read(text, text)))
     del counts["capitals"]
@@ -221,30 +194,3 @@ def _capital(letter: str, language: str) -> str:
     if language_code(language) in _DOTLESS:
         letter = letter.translate(_CAPITAL_DOTS)
     return letter if letter.title() == letter else letter.upper()
-
-
-def _capitals(text: str, language: str) -> str:
-    text = text.translate(_NO_ACCENTS) if language == "el" else text
-    return "".join(_capital(letter, language) for letter in text)
-
-
-def _title(text: str, small: int) -> str:
-    """Every word of more than so many letters with a capital, and the first."""
-
-    def raised(word: re.Match[str]) -> str:
-        first = _FIRST.search(word[0])
-        if first is None or (word.start() and _letters(word[0]) <= small):
-            return word[0]
-        at = first.start()
-        return word[0][:at] + _capital(word[0][at], "") + word[0][at + 1 :]
-
-    return _SPACED_WORD.sub(raised, text)
-
-
-def _outside(keep: Keep, change: Callable[[str], str], text: str) -> str:
-    """The text, changed outside of what is kept."""
-    parts, at = [], 0
-    for one in keep.find(text):
-        parts += [change(text[at : one.start]), one.text]
-        at = one.end
-    return "".join([*parts, change(text[at:])])
