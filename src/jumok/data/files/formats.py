@@ -262,7 +262,7 @@ def kind_of_bytes(head: bytes) -> str | None:
         return "picture"
     if _ESCAPE.search(head):
         return "iso-2022"
-    if 3 * head.count(0) > len(head):  # without a mark
+    if len(head) / 3 < head.count(0) < len(head):  # without a mark
         return "utf-16"
     if head[4:8] == b"ftyp" and head[8:12] in (b"heic", b"heix", b"mif1", b"avif", b"msf1"):
         return "picture"
