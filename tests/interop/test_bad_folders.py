@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from jumok.cli.main import app
 from jumok.errors import BundleError, JumokError
-from jumok.interop.importing import read_folder
+from jumok.interop.importing import read_model_folder
 from tests.interop.folders import WRITTEN, configured
 
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
@@ -49,7 +49,7 @@ def test_each_tensor_is_needed_once_in_its_shape(folder):
         contiguous = {name: each.contiguous() for name, each in changed.items()}
         save_file(contiguous, folder / WEIGHTS, {"format": "pt"})
         with pytest.raises(BundleError) as caught:
-            read_folder(folder)
+            read_model_folder(folder)
         return str(caught.value)
 
     for name, tensor in tensors.items():
@@ -109,9 +109,9 @@ def sharded(folder: Path) -> dict[str, str]:
 
 
 def test_shards_are_read(bert_folder):
-    whole = read_folder(bert_folder).model.state_dict()
+    whole = read_model_folder(bert_folder).model.state_dict()
     sharded(bert_folder)
-    for name, tensor in read_folder(bert_folder).model.state_dict().items():
+    for name, tensor in read_model_folder(bert_folder).model.state_dict().items():
         assert torch.equal(tensor, whole[name])
 
 
@@ -165,12 +165,12 @@ class Bomb:
 
 
 def test_pickles_of_tensors_are_read_and_no_others(bert_folder):
-    whole = read_folder(bert_folder).model.state_dict()
+    whole = read_model_folder(bert_folder).model.state_dict()
     tensors = load_file(bert_folder / WEIGHTS)
     (bert_folder / WEIGHTS).unlink()
     file = bert_folder / "pytorch_model.bin"
     torch.save(tensors, file)
-    for name, tensor in read_folder(bert_folder).model.state_dict().items():
+    for name, tensor in read_model_folder(bert_folder).model.state_dict().items():
         assert torch.equal(tensor, whole[name])
     trap = bert_folder.parent / "touched"
     torch.save(tensors | {"more": Bomb(trap)}, file)
@@ -254,7 +254,7 @@ def test_no_folder(tmp_path):
     (tmp_path / "empty").mkdir()
     assert "this folder holds no model" in refused(tmp_path / "empty")
     with pytest.raises(BundleError, match="there is no such folder"):
-        read_folder(tmp_path / "nothing")
+        read_model_folder(tmp_path / "nothing")
 
 
 def test_the_output_is_never_the_folder_itself(bert_folder):

@@ -10,9 +10,9 @@ import transformers
 from jumok.attention.observe import observe
 from jumok.data.tokenizer import PAD, START
 from jumok.interop import importing
-from jumok.interop.checking import compare
+from jumok.interop.checking import compare_inputs
 from jumok.interop.containers import Container, open_weights
-from jumok.interop.importing import Imported, expected_shapes, read_folder
+from jumok.interop.importing import Imported, expected_shapes, read_model_folder
 from jumok.models.catalog import DataSizes
 from jumok.models.causal import CausalLanguageModel
 from jumok.models.masked import MaskedLanguageModel, MissingHead
@@ -26,7 +26,7 @@ REAL = torch.arange(13) < LENGTHS[:, None]
 @pytest.fixture(scope="module", params=WRITTEN)
 def both(request, tmp_path_factory) -> tuple[Path, Imported, Any]:
     folder = WRITTEN[request.param](tmp_path_factory.mktemp("folders") / "theirs")
-    imported = read_folder(folder)
+    imported = read_model_folder(folder)
     name = imported.family.theirs(imported.section)
     theirs = getattr(transformers, name).from_pretrained(folder, attn_implementation="eager")
     return folder, imported, theirs.eval()
@@ -143,7 +143,7 @@ def test_in_out_and_in_again_gives_the_same_bits(both):
 
 def test_ten_inputs_are_compared(both):
     folder, imported, _ = both
-    found = compare(folder, imported)
+    found = compare_inputs(folder, imported)
     assert found.inputs == 10
     assert found.difference < 1e-5
 
@@ -158,7 +158,7 @@ def test_another_number_is_noticed(both):
         parameter.copy_(kept.t())
     try:
         with pytest.raises(importing.BundleError, match="does not compute what the original does"):
-            compare(folder, imported)
+            compare_inputs(folder, imported)
     finally:
         with torch.no_grad():
             parameter.copy_(kept)

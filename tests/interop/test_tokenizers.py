@@ -8,7 +8,7 @@ import tokenizers
 from jumok.data.json_tokenizer import JsonTokenizer
 from jumok.data.tokenizer import END, START, Tokenizer
 from jumok.errors import ConfigError, DataError
-from jumok.interop.importing import read_folder
+from jumok.interop.importing import read_model_folder
 from tests.interop.folders import write_bert, write_gpt2
 
 SCRIPTS = [
@@ -37,7 +37,7 @@ def lines(count: int) -> list[str]:
 @pytest.mark.parametrize("write", [write_bert, write_gpt2])
 def test_ids_and_texts_are_the_librarys(tmp_path, write):
     folder = write(tmp_path)
-    vocabulary = read_folder(folder).vocabulary
+    vocabulary = read_model_folder(folder).vocabulary
     (tmp_path / "tokenizer.model").write_bytes(vocabulary.tokenizer)
     ours = Tokenizer.load(tmp_path / "tokenizer.model")
     assert isinstance(ours, JsonTokenizer)
@@ -57,7 +57,7 @@ def test_ids_and_texts_are_the_librarys(tmp_path, write):
 
 def test_text_never_spells_a_special_token(tmp_path):
     bert, gpt2 = (
-        read_folder(write(tmp_path / name)).tokenizer
+        read_model_folder(write(tmp_path / name)).tokenizer
         for name, write in (("bert", write_bert), ("gpt2", write_gpt2))
     )
     for text in ("[CLS] [SEP] [PAD] [MASK]", "<|endoftext|>", "<|pad|> <|start|>"):
@@ -67,13 +67,13 @@ def test_text_never_spells_a_special_token(tmp_path):
 
 
 def test_subwords_have_the_names_of_jumoks(tmp_path):
-    tokenizer = read_folder(write_bert(tmp_path / "bert")).tokenizer
+    tokenizer = read_model_folder(write_bert(tmp_path / "bert")).tokenizer
     ids = tokenizer.encode("the cats sat downly")
     assert tokenizer.pieces(ids) == ["▁the", "▁cat", "s", "▁sat", "▁down", "ly"]
     assert tokenizer.words(ids) == [0, 1, 1, 2, 3, 3]
     assert tokenizer.split("the cats sat downly") == ["the", "cats", "sat", "downly"]
     assert tokenizer.ids(["▁cat", "nothing"]) == [ids[1], 1]
-    tokenizer = read_folder(write_gpt2(tmp_path / "gpt2")).tokenizer
+    tokenizer = read_model_folder(write_gpt2(tmp_path / "gpt2")).tokenizer
     ids = tokenizer.encode("the cat\nsat 😀")
     assert tokenizer.decode(ids) == "the cat\nsat 😀"
     pieces = tokenizer.pieces(ids)
@@ -87,6 +87,6 @@ def test_what_is_not_a_tokenizer_and_what_cannot_be_sampled(tmp_path):
         JsonTokenizer(b'{"model": {"type": "BPE"}}')
     with pytest.raises(DataError, match=r"this is not a tokenizer\.json"):
         JsonTokenizer(b"{\xff")
-    tokenizer = read_folder(write_bert(tmp_path / "bert")).tokenizer
+    tokenizer = read_model_folder(write_bert(tmp_path / "bert")).tokenizer
     with pytest.raises(ConfigError, match="cannot be sampled"):
         tokenizer.encode_sampled("the cat", 0.1, random.Random(1))

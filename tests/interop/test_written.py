@@ -15,7 +15,7 @@ from jumok.decoding import DecodingOptions, decode
 from jumok.decoding.limits import Limits
 from jumok.decoding.rank import Ranker, power_length_penalty
 from jumok.engine.language import NativeCausal
-from jumok.interop.importing import Imported, read_folder, write_imported
+from jumok.interop.importing import Imported, read_model_folder, write_imported
 from jumok.models.causal import CausalLanguageModel
 from jumok.models.encoder_decoder import Transformer
 from jumok.systems.native.models import native_copy, weights_of
@@ -30,7 +30,7 @@ REAL = torch.arange(11) < LENGTHS[:, None]
 @pytest.fixture(scope="module")
 def marian(tmp_path_factory) -> tuple[Imported, Any]:
     folder = write_marian(tmp_path_factory.mktemp("marian") / "theirs")
-    return read_folder(folder), transformers.MarianMTModel.from_pretrained(folder).eval()
+    return read_model_folder(folder), transformers.MarianMTModel.from_pretrained(folder).eval()
 
 
 def sources(imported: Imported, seed: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -115,7 +115,7 @@ def test_the_engine_translates_as_torch(marian, tmp_path):
 @torch.no_grad()
 def test_greedy_continuations_are_gpt2s(tmp_path: Path) -> None:
     folder = write_gpt2(tmp_path / "theirs")
-    imported = read_folder(folder)
+    imported = read_model_folder(folder)
     theirs = transformers.GPT2LMHeadModel.from_pretrained(folder).eval()
     model, order = imported.model, imported.vocabulary.order
     assert isinstance(model, CausalLanguageModel)

@@ -77,9 +77,9 @@ def checks() -> Iterator[Check]:
 def import_check(folder: Path) -> Check:
     """Whether the model of others in this folder can be imported, and as what."""
     try:
-        from jumok.interop.importing import read_folder
+        from jumok.interop.importing import read_model_folder
 
-        imported = read_folder(folder)
+        imported = read_model_folder(folder)
     except (BundleError, ConfigError, DataError, MissingExtraError) as error:
         return Check("model", "broken", str(error).split("\n  do:")[0], error.do or "")
     of = imported.provenance

@@ -120,7 +120,7 @@ class JsonTokenizer(Tokenizer):
             if piece.startswith(self._prefix):
                 return piece.removeprefix(self._prefix)
             return piece if piece.startswith("[") and piece.endswith("]") else SPACE + piece
-        content = bytes_of(piece)
+        content = bytes_of_piece(piece)
         if content is None:
             return piece
         try:
@@ -130,7 +130,7 @@ class JsonTokenizer(Tokenizer):
         return text.replace(" ", SPACE).replace("\n", NEWLINE)
 
 
-def bytes_of(piece: str) -> bytes | None:
+def bytes_of_piece(piece: str) -> bytes | None:
     """The bytes that a subword of a BPE over bytes stands for; None: it is none.
 
     Source: Radford et al. 2019 (GPT-2), bytes_to_unicode: visible characters stand for themselves,

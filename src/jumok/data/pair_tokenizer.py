@@ -26,7 +26,7 @@ from jumok.data.tokenizer import (
 )
 from jumok.errors import ConfigError, DataError, Location
 
-KIND = "two SentencePiece models"
+PAIR_KIND = "two SentencePiece models"
 
 
 class _Stored(BaseModel):
@@ -108,5 +108,5 @@ def pair_file(source: bytes, target: bytes, pieces: Sequence[str]) -> bytes:
     """The file of a `PairTokenizer`: two SentencePiece models, and the subwords by their ids."""
     models = {"source": base64.b64encode(source).decode()}
     models["target"] = base64.b64encode(target).decode()
-    whole = {"jumok": KIND} | models | {"pieces": list(pieces)}
+    whole = {"jumok": PAIR_KIND} | models | {"pieces": list(pieces)}
     return json.dumps(whole, ensure_ascii=False).encode()

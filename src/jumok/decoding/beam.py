@@ -7,7 +7,7 @@ from math import ceil, inf
 import numpy as np
 import numpy.typing as npt
 
-from jumok.decoding.hypothesis import Hypothesis, Same
+from jumok.decoding.hypothesis import Hypothesis, SameTokens
 from jumok.decoding.limits import Limits
 from jumok.decoding.rank import Ranker, no_probability
 from jumok.decoding.sampling import repeats
@@ -91,7 +91,7 @@ class Pool:
         enough: the number of finished ones that ends the search; None: none does.
     """
 
-    def __init__(self, wanted: int, enough: int | None, same: Same | None) -> None:
+    def __init__(self, wanted: int, enough: int | None, same: SameTokens | None) -> None:
         self._wanted, self._enough, self._same = wanted, enough, same
         self._finished: list[Hypothesis] = []
         self._cut: list[Hypothesis] = []

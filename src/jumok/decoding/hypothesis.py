@@ -25,5 +25,5 @@ class Hypothesis:
     finished: bool
 
 
-Same = Callable[[tuple[int, ...]], Hashable]
+SameTokens = Callable[[tuple[int, ...]], Hashable]
 """From a hypothesis's tokens to the key by which duplicates are recognised, such as its text."""

@@ -7,7 +7,7 @@ from typing import Any
 from jumok.decoding.beam import BeamRules, Cover, Report, SentenceBeam
 from jumok.decoding.constrained import ConstrainedBeam
 from jumok.decoding.constraints import Constraints, check_constraints
-from jumok.decoding.hypothesis import Hypothesis, Same
+from jumok.decoding.hypothesis import Hypothesis, SameTokens
 from jumok.decoding.limits import Prefixes, check_prefixes
 from jumok.decoding.options import DecodingOptions
 from jumok.decoding.rank import coverage_without_attention
@@ -21,7 +21,7 @@ def decode_with(
     options: DecodingOptions,
     prefixes: Prefixes | None = None,
     constraints: Sequence[Constraints] | None = None,
-    same: Same | None = None,
+    same: SameTokens | None = None,
     cover: Cover | None = None,
     report: Report | None = None,
 ) -> list[list[Hypothesis]]:
@@ -52,7 +52,7 @@ def searches_of(
     vocabulary: int,
     prefixes: Prefixes | None = None,
     constraints: Sequence[Constraints] | None = None,
-    same: Same | None = None,
+    same: SameTokens | None = None,
     cover: Cover | None = None,
     report: Report | None = None,
 ) -> Sequence[Sequence[SentenceSearch]]:

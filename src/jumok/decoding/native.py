@@ -12,7 +12,7 @@ from jumok.computation import timed
 from jumok.data.tokenizer import END, START
 from jumok.decoding.beam import Cover, Report
 from jumok.decoding.constraints import Constraints
-from jumok.decoding.hypothesis import Hypothesis, Same
+from jumok.decoding.hypothesis import Hypothesis, SameTokens
 from jumok.decoding.limits import Prefixes
 from jumok.decoding.methods import searches_of
 from jumok.decoding.options import DecodingOptions
@@ -42,7 +42,7 @@ def hypotheses_of(
     options: DecodingOptions,
     prefixes: Prefixes | None = None,
     constraints: Sequence[Constraints] | None = None,
-    same: Same | None = None,
+    same: SameTokens | None = None,
     report: Report | None = None,
 ) -> list[list[Hypothesis]]:
     """For each source its hypotheses, best first (samples: as sampled).
@@ -95,7 +95,7 @@ def decode_natively(
     options: DecodingOptions,
     prefixes: Prefixes | None = None,
     constraints: Sequence[Constraints] | None = None,
-    same: Same | None = None,
+    same: SameTokens | None = None,
     report: Report | None = None,
 ) -> list[list[Hypothesis]]:
     """As `decode_with`.

@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from jumok.decoding.hypothesis import Hypothesis, Same
+from jumok.decoding.hypothesis import Hypothesis, SameTokens
 from jumok.errors import ConfigError, ModelError
 
 LengthPenalty: TypeAlias = Callable[[int], float]
@@ -83,7 +83,7 @@ class Ranker:
 
     length_penalty: LengthPenalty = NO_LENGTH_PENALTY
     coverage_penalty: float = 0.0
-    same: Same | None = None
+    same: SameTokens | None = None
 
     def rate(
         self,

@@ -9,7 +9,7 @@ import torch
 
 from jumok.decoding.beam import Cover, Report
 from jumok.decoding.constraints import Constraints
-from jumok.decoding.hypothesis import Hypothesis, Same
+from jumok.decoding.hypothesis import Hypothesis, SameTokens
 from jumok.decoding.limits import Prefixes
 from jumok.decoding.methods import decode_with
 from jumok.decoding.options import DecodingOptions
@@ -35,7 +35,7 @@ def decode(
     options: DecodingOptions,
     prefixes: Prefixes | None = None,
     constraints: Sequence[Constraints] | None = None,
-    same: Same | None = None,
+    same: SameTokens | None = None,
     cover: Cover | None = None,
     report: Report | None = None,
 ) -> list[list[Hypothesis]]:

@@ -97,7 +97,7 @@ _MODULE = re.compile(
 _ADMONITION = re.compile(r"(?:!!!|\?\?\?\+?|===\+?)[ \t]+[\w\"'].*")
 """A line that is copied; what is indented below is text."""
 
-_AROUND = (
+_FORMULAS = (
     (re.compile(r"\$\$"), re.compile(r".*\$\$\s*")),
     (re.compile(r"\\\["), re.compile(r".*\\\]\s*")),
     (re.compile(r"\\begin\{[^{}]+\}"), re.compile(r".*\\end\{[^{}]+\}\s*")),
@@ -191,7 +191,7 @@ def _last_line(state: "StateBlock", line: str, first: int, end: int) -> int | No
     """The last line of a block that is copied whole; None: none begins here, or none ends it."""
     if _MODULE.fullmatch(line.rstrip()):
         return _balanced(state, first, end)
-    for number, (begin, close) in enumerate(_AROUND):
+    for number, (begin, close) in enumerate(_FORMULAS):
         start = begin.match(line)
         if start is None:
             continue

@@ -96,7 +96,7 @@ class _Aligned:
         if inline.start == inline.end:
             point = self._point(inline.start)
             return point, point
-        if inline.frozen or not _WORDS.fullmatch(self.source, inline.start, inline.end):
+        if inline.frozen or not _ONLY_WORDS.fullmatch(self.source, inline.start, inline.end):
             verbatim = self._verbatim(inline)
             if verbatim is not None:
                 return verbatim
@@ -197,14 +197,14 @@ def _whole(kept: str, before: str, after: str) -> str:
     """A pattern for this text where it is no part of a longer word, unless it is one in the source,
     by the letters beside it; Korean may follow directly.
     """
-    ends = re.match(_LETTER, kept), re.search(rf"{_LETTER}\Z", kept)
-    left = "" if ends[0] is None or re.match(_LETTER, before) else rf"(?<!{_LETTER})"
-    right = "" if ends[1] is None or re.match(_LETTER, after) else rf"(?!{_LETTER})"
+    ends = re.match(_CODE_LETTER, kept), re.search(rf"{_CODE_LETTER}\Z", kept)
+    left = "" if ends[0] is None or re.match(_CODE_LETTER, before) else rf"(?<!{_CODE_LETTER})"
+    right = "" if ends[1] is None or re.match(_CODE_LETTER, after) else rf"(?!{_CODE_LETTER})"
     return left + re.escape(kept) + right
 
 
-_LETTER = "[A-Za-z0-9_]"
-_WORDS = re.compile(r"(?:[^\W\d_]|[\s.,;:!?'’-])+")  # no amount, address, placeholder
+_CODE_LETTER = "[A-Za-z0-9_]"
+_ONLY_WORDS = re.compile(r"(?:[^\W\d_]|[\s.,;:!?'’-])+")  # no amount, address, placeholder
 
 
 def _shared(target: str, source: str) -> int:

@@ -28,7 +28,7 @@ TEXTS = (
     "x = [1, 2.5, -3e8]  # a list",
     "Two spaces  and a word of twenty-two letters: counterrevolutionaries",
 )
-LARGEST = 1e-4
+LARGEST_DIFFERENCE = 1e-4
 """The most that a number may differ, as a share of the largest one (at least 1)."""
 
 
@@ -58,7 +58,7 @@ def has_transformers() -> bool:
     return importlib.util.find_spec("transformers") is not None
 
 
-def compare(folder: Path, imported: Imported) -> ImportCheck:
+def compare_inputs(folder: Path, imported: Imported) -> ImportCheck:
     """Ten texts through both.
 
     Raises:
@@ -82,13 +82,13 @@ def compare(folder: Path, imported: Imported) -> ImportCheck:
     difference = size = 0.0
     for text in TEXTS:
         ids = _check_ids(folder, imported, tokenizer, text)
-        mine, other = numbers_of(imported, theirs.eval(), ids)
+        mine, other = numbers_on_both_sides(imported, theirs.eval(), ids)
         difference = max(difference, float((mine - other).abs().max()))
         size = max(size, float(other.abs().max()))
-    if not difference <= LARGEST * max(1.0, size):
+    if not difference <= LARGEST_DIFFERENCE * max(1.0, size):
         raise BundleError(
             "the imported model does not compute what the original does: nothing was written.",
-            expected=f"differences of at most {LARGEST * max(1.0, size):.1e}",
+            expected=f"differences of at most {LARGEST_DIFFERENCE * max(1.0, size):.1e}",
             got=f"{difference:.1e}",
             do="report it, with config.json",
             place=Location(folder),
@@ -116,7 +116,7 @@ def _check_ids(folder: Path, imported: Imported, tokenizer: Any, text: str) -> l
 
 
 @torch.inference_mode()
-def numbers_of(imported: Imported, theirs: Any, ids: list[int]) -> tuple[Tensor, Tensor]:
+def numbers_on_both_sides(imported: Imported, theirs: Any, ids: list[int]) -> tuple[Tensor, Tensor]:
     """What both compute for these ids: logits, or the last states of an encoder. A translator
     writes the same ids that it reads.
     """

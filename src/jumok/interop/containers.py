@@ -18,7 +18,7 @@ PICKLE = "pytorch_model.bin"
 FILES = f"{WEIGHTS}, {INDEX} with its shards, or {PICKLE}"
 WHOLE = "copy or download the whole folder again"
 
-Shape = tuple[int, ...]
+TensorShape = tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Container:
     """
 
     folder: Path
-    shapes: Mapping[str, Shape]
+    shapes: Mapping[str, TensorShape]
     files: Mapping[str, Path]
     load: Callable[[str], Tensor]
 
@@ -56,7 +56,7 @@ def open_weights(folder: Path) -> Container:
     )
 
 
-def _shapes(file: Path) -> dict[str, Shape]:
+def _shapes(file: Path) -> dict[str, TensorShape]:
     try:
         return {name: entry.shape for name, entry in read_header(file).entries.items()}
     except (OSError, ValueError) as error:

@@ -20,7 +20,7 @@ from jumok.config.section import ModelSection
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import BundleError, Location, ModelError
 from jumok.interop.catalog import family_in
-from jumok.interop.containers import Container, Shape, open_weights
+from jumok.interop.containers import Container, TensorShape, open_weights
 from jumok.interop.family import ModelFamily
 from jumok.interop.settings import Settings, read_settings
 from jumok.interop.vocabulary import Vocabulary
@@ -46,7 +46,7 @@ class Imported:
     provenance: Provenance
 
 
-def read_folder(folder: Path) -> Imported:
+def read_model_folder(folder: Path) -> Imported:
     """The model in a folder, in evaluation mode.
 
     Raises:
@@ -72,7 +72,7 @@ def read_folder(folder: Path) -> Imported:
     copy_weights(model, weights)
     changes = [f"left out: {name}" for name in unused]
     provenance = Provenance(
-        family.name, folder.resolve().name, digests_of(folder, stored), licence_of(folder),
+        family.name, folder.resolve().name, file_digests(folder, stored), licence_of(folder),
         (*family.changes, *changes),
     )  # fmt: skip
     languages = family.languages(folder)
@@ -97,14 +97,14 @@ def write_imported(imported: Imported, folder: Path) -> Path:
 
 def imported_bundle(folder: Path) -> Bundle:
     """A bundle of the model in a folder, which is removed when this process ends; raises as
-    `read_folder`.
+    `read_model_folder`.
     """
     room = Path(tempfile.mkdtemp(prefix="jumok-"))
     atexit.register(shutil.rmtree, room, ignore_errors=True)
-    return read_bundle(write_imported(read_folder(folder), room / folder.resolve().name))
+    return read_bundle(write_imported(read_model_folder(folder), room / folder.resolve().name))
 
 
-def expected_shapes(section: ModelSection, sizes: DataSizes) -> dict[str, Shape]:
+def expected_shapes(section: ModelSection, sizes: DataSizes) -> dict[str, TensorShape]:
     """Our tensors, tied ones once, without their memory."""
     with torch.device("meta"):
         model = build(section, sizes)
@@ -143,7 +143,7 @@ ROOM = 1 << 22
 """Numbers of tables that are computed, not stored: those of positions."""
 
 
-def digests_of(folder: Path, stored: Container) -> dict[str, str]:
+def file_digests(folder: Path, stored: Container) -> dict[str, str]:
     """The SHA-256 of config.json and of the files of weights."""
     files = [folder / CONFIG, *sorted(set(stored.files.values()))]
     return {file.name: sha256(file) for file in files}

@@ -8,34 +8,34 @@ import torch
 from torch import Tensor
 
 from jumok.errors import BundleError, Location
-from jumok.interop.containers import Container, Shape
-from jumok.interop.vocabulary import COPIED, Vocabulary
+from jumok.interop.containers import Container, TensorShape
+from jumok.interop.vocabulary import COPIED_BIAS, Vocabulary
 
-Tensors = list[Tensor]
+TensorList = list[Tensor]
 
 
 class Transform(Protocol):
     """Turns the tensors of a row into ours, and back without a loss."""
 
-    def read(self, tensors: Tensors, vocabulary: Vocabulary) -> Tensors: ...
+    def read(self, tensors: TensorList, vocabulary: Vocabulary) -> TensorList: ...
 
-    def write(self, tensors: Tensors, vocabulary: Vocabulary) -> Tensors: ...
+    def write(self, tensors: TensorList, vocabulary: Vocabulary) -> TensorList: ...
 
 
 class Same:
     """As they are."""
 
-    def read(self, tensors: Tensors, vocabulary: Vocabulary) -> Tensors:  # noqa: ARG002
+    def read(self, tensors: TensorList, vocabulary: Vocabulary) -> TensorList:  # noqa: ARG002
         return tensors
 
-    def write(self, tensors: Tensors, vocabulary: Vocabulary) -> Tensors:  # noqa: ARG002
+    def write(self, tensors: TensorList, vocabulary: Vocabulary) -> TensorList:  # noqa: ARG002
         return tensors
 
 
 class Transposed:
     """Matrices as (inputs outputs) there."""
 
-    def read(self, tensors: Tensors, vocabulary: Vocabulary) -> Tensors:  # noqa: ARG002
+    def read(self, tensors: TensorList, vocabulary: Vocabulary) -> TensorList:  # noqa: ARG002
         return [tensor.t() for tensor in tensors]
 
     write = read
@@ -47,11 +47,11 @@ class Split:
 
     parts: int
 
-    def read(self, tensors: Tensors, vocabulary: Vocabulary) -> Tensors:  # noqa: ARG002
+    def read(self, tensors: TensorList, vocabulary: Vocabulary) -> TensorList:  # noqa: ARG002
         (whole,) = tensors
         return list(whole.chunk(self.parts))
 
-    def write(self, tensors: Tensors, vocabulary: Vocabulary) -> Tensors:  # noqa: ARG002
+    def write(self, tensors: TensorList, vocabulary: Vocabulary) -> TensorList:  # noqa: ARG002
         return [torch.cat(tensors)]
 
 
@@ -63,10 +63,10 @@ class HalvesToTurns:
 
     axes: tuple[int, ...] = (-1,)
 
-    def read(self, tensors: Tensors, vocabulary: Vocabulary) -> Tensors:  # noqa: ARG002
+    def read(self, tensors: TensorList, vocabulary: Vocabulary) -> TensorList:  # noqa: ARG002
         return [self._moved(tensor, (2, -1)) for tensor in tensors]
 
-    def write(self, tensors: Tensors, vocabulary: Vocabulary) -> Tensors:  # noqa: ARG002
+    def write(self, tensors: TensorList, vocabulary: Vocabulary) -> TensorList:  # noqa: ARG002
         return [self._moved(tensor, (-1, 2)) for tensor in tensors]
 
     def _moved(self, tensor: Tensor, shape: tuple[int, int]) -> Tensor:
@@ -79,10 +79,10 @@ class HalvesToTurns:
 class VocabularyRows:
     """A table of tokens, in our order."""
 
-    def read(self, tensors: Tensors, vocabulary: Vocabulary) -> Tensors:
+    def read(self, tensors: TensorList, vocabulary: Vocabulary) -> TensorList:
         return [tensor[list(vocabulary.order)] for tensor in tensors]
 
-    def write(self, tensors: Tensors, vocabulary: Vocabulary) -> Tensors:
+    def write(self, tensors: TensorList, vocabulary: Vocabulary) -> TensorList:
         here = vocabulary.here()
         rows = [here[row] for row in range(vocabulary.rows)]
         return [tensor[rows] for tensor in tensors]
@@ -98,13 +98,13 @@ class OutputBias:
 
     shape: tuple[int, ...] | None = (-1,)
 
-    def read(self, tensors: Tensors, vocabulary: Vocabulary) -> Tensors:
+    def read(self, tensors: TensorList, vocabulary: Vocabulary) -> TensorList:
         stored = tensors[0].flatten() if tensors else torch.zeros(vocabulary.rows)
         bias = stored[list(vocabulary.order)].clone()
-        bias[list(vocabulary.copied)] += COPIED
+        bias[list(vocabulary.copied)] += COPIED_BIAS
         return [bias]
 
-    def write(self, tensors: Tensors, vocabulary: Vocabulary) -> Tensors:
+    def write(self, tensors: TensorList, vocabulary: Vocabulary) -> TensorList:
         (bias,) = tensors
         here = vocabulary.predicted()
         stored = bias[[here[row] for row in range(vocabulary.rows)]]
@@ -126,11 +126,11 @@ class WithFirstRow:
 
     rows: int
 
-    def read(self, tensors: Tensors, vocabulary: Vocabulary) -> Tensors:  # noqa: ARG002
+    def read(self, tensors: TensorList, vocabulary: Vocabulary) -> TensorList:  # noqa: ARG002
         places, kinds = tensors
         return [places + kinds[0]]
 
-    def write(self, tensors: Tensors, vocabulary: Vocabulary) -> Tensors:  # noqa: ARG002
+    def write(self, tensors: TensorList, vocabulary: Vocabulary) -> TensorList:  # noqa: ARG002
         (places,) = tensors
         return [places, places.new_zeros(self.rows, places.shape[1])]
 
@@ -163,13 +163,13 @@ class TensorRow:
             )
             yield TensorRow(there, here, self.how)
 
-    def read(self, tensors: Tensors, vocabulary: Vocabulary) -> Tensors:
+    def read(self, tensors: TensorList, vocabulary: Vocabulary) -> TensorList:
         """Ours."""
         for each in self.how:
             tensors = each.read(tensors, vocabulary)
         return tensors
 
-    def write(self, tensors: Tensors, vocabulary: Vocabulary) -> Tensors:
+    def write(self, tensors: TensorList, vocabulary: Vocabulary) -> TensorList:
         """Those there."""
         for each in reversed(self.how):
             tensors = each.write(tensors, vocabulary)
@@ -207,7 +207,7 @@ class Table:
             yield from row.spread()
 
     def read(
-        self, stored: Container, vocabulary: Vocabulary, expected: Mapping[str, Shape]
+        self, stored: Container, vocabulary: Vocabulary, expected: Mapping[str, TensorShape]
     ) -> tuple[dict[str, Tensor], list[str]]:
         """Our tensors in float32, and the names of those that are left out.
 
@@ -260,7 +260,7 @@ class Table:
         stored: Container,
         names: Mapping[str, str],
         vocabulary: Vocabulary,
-        expected: Mapping[str, Shape],
+        expected: Mapping[str, TensorShape],
     ) -> dict[str, Tensor]:
         tensors = [stored.load(names[name]) for name in row.there]
         if row.there:
@@ -269,7 +269,9 @@ class Table:
             for name, tensor, other in zip(row.there, tensors, right, strict=True):
                 if tensor.shape != other.shape:
                     what = "a tensor has another shape than config.json gives it."
-                    raise _unfit(stored, what, name, got=_size(tensor), expected=_size(other))
+                    raise _unfit(
+                        stored, what, name, got=_tensor_size(tensor), expected=_tensor_size(other)
+                    )
         for name, tensor in zip(row.there, tensors, strict=True):
             if not tensor.is_floating_point():
                 raise _unfit(stored, "a tensor is not of floats.", name, got=str(tensor.dtype))
@@ -279,7 +281,7 @@ class Table:
         return {name: tensor.contiguous() for name, tensor in zip(row.here, found, strict=True)}
 
 
-def _size(tensor: Tensor) -> str:
+def _tensor_size(tensor: Tensor) -> str:
     return " x ".join(map(str, tensor.shape)) or "one number"
 
 

@@ -9,7 +9,6 @@ from jumok.bundle.reading import CONFIG, read_json_object
 from jumok.config.section import Count
 from jumok.errors import BundleError, Location
 
-Share = Annotated[float, Field(ge=0.0, lt=1.0)]
 Nothing = Literal[None]
 
 WITHOUT_EFFECT = frozenset(
@@ -66,7 +65,7 @@ def read_settings(folder: Path, kind: type[AnySettings]) -> AnySettings:
         raise BundleError(
             "a setting of this model is missing, or is not supported.",
             got="; ".join(
-                _fault(".".join(map(str, each["loc"])), each["type"], each["msg"], kept)
+                _setting_fault(".".join(map(str, each["loc"])), each["type"], each["msg"], kept)
                 for each in faults
             ),
             do="take another model: with a setting that is not followed it would compute others",
@@ -74,7 +73,7 @@ def read_settings(folder: Path, kind: type[AnySettings]) -> AnySettings:
         ) from None
 
 
-def _fault(key: str, kind: str, message: str, values: dict[str, object]) -> str:
+def _setting_fault(key: str, kind: str, message: str, values: dict[str, object]) -> str:
     if kind == "missing":
         return f"no {key}"
     value = str(values.get(key.split(".", maxsplit=1)[0]))[:80]

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-COPIED = -100.0
+COPIED_BIAS = -100.0
 """The output bias of a row that stands for another token's: it is never predicted."""
 
 

@@ -32,8 +32,8 @@ def import_(
 
       jumok look minilm "The cat sat on the mat."
     """
-    from jumok.interop.checking import compare, has_transformers
-    from jumok.interop.importing import read_folder, write_imported
+    from jumok.interop.checking import compare_inputs, has_transformers
+    from jumok.interop.importing import read_model_folder, write_imported
 
     if output.resolve() == folder.resolve():
         raise ConfigError(
@@ -41,8 +41,8 @@ def import_(
             got=f"--output {output}",
             do="choose another folder",
         )
-    imported = read_folder(folder)
-    compared = str(compare(folder, imported)) if has_transformers() else ""
+    imported = read_model_folder(folder)
+    compared = str(compare_inputs(folder, imported)) if has_transformers() else ""
     provenance = replace(imported.provenance, compared=compared)
     written = write_imported(replace(imported, provenance=provenance), output)
     if as_json:

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from jumok.bundle.huggingface import TOKENIZER
 from jumok.config.masked import MaskedConfig
-from jumok.config.section import Count
+from jumok.config.section import Count, Share
 from jumok.interop.family import ModelFamily
 from jumok.interop.rows import (
     OutputBias,
@@ -21,7 +21,7 @@ from jumok.interop.rows import (
     WithFirstRow,
     layer_rows,
 )
-from jumok.interop.settings import Settings, Share
+from jumok.interop.settings import Settings
 from jumok.interop.tokenizers import (
     described_value,
     known_id,
@@ -31,9 +31,9 @@ from jumok.interop.tokenizers import (
 )
 from jumok.interop.vocabulary import Vocabulary
 
-HEAD = "cls.predictions."
+LM_HEAD = "cls.predictions."
 SPECIAL = {"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
-MASK = "mask_token", "[MASK]"
+MASK_TOKEN = "mask_token", "[MASK_TOKEN]"
 
 
 class BertSettings(Settings):
@@ -61,7 +61,7 @@ class BertSettings(Settings):
 def section(settings: BertSettings, tensors: Collection[str]) -> MaskedConfig:
     """The same sizes as a section [model]."""
     return MaskedConfig(
-        head=any(name.startswith(HEAD) for name in tensors),
+        head=any(name.startswith(LM_HEAD) for name in tensors),
         dim=settings.hidden_size,
         heads=settings.num_attention_heads,
         layers=settings.num_hidden_layers,
@@ -81,7 +81,7 @@ def section(settings: BertSettings, tensors: Collection[str]) -> MaskedConfig:
 def table(settings: BertSettings, tensors: Collection[str]) -> Table:
     """The tensors of a file with tensors of these names."""
     start = "bert." if any(name.startswith("bert.") for name in tensors) else ""
-    head = any(name.startswith(HEAD) for name in tensors)
+    head = any(name.startswith(LM_HEAD) for name in tensors)
     words = f"{start}embeddings.word_embeddings.weight"
     rows = list(_rows(start, settings, words, head=head))
     older = {
@@ -90,7 +90,10 @@ def table(settings: BertSettings, tensors: Collection[str]) -> Table:
         for name in each.there
         if "LayerNorm" in name
     }
-    tied = {words: (f"{HEAD}decoder.weight",), f"{HEAD}bias": (f"{HEAD}decoder.bias",)}
+    tied = {
+        words: (f"{LM_HEAD}decoder.weight",),
+        f"{LM_HEAD}bias": (f"{LM_HEAD}decoder.bias",),
+    }
     unused = f"{start}pooler.", f"{start}embeddings.position_ids"
     other_heads = "cls.seq_relationship.", "classifier.", "qa_outputs."
     return Table(tuple(rows), older | (tied if head else {}), (*unused, *other_heads))
@@ -110,9 +113,9 @@ def _rows(start: str, settings: BertSettings, words: str, *, head: bool) -> Iter
             f"{start}encoder.layer.{{n}}.{theirs}", f"encoder.blocks.{{n}}.{ours}", layers=layers
         )
     if head:
-        yield from layer_rows(f"{HEAD}transform.dense", "head.dense")
-        yield from layer_rows(f"{HEAD}transform.LayerNorm", "head.norm")
-        yield TensorRow((f"{HEAD}bias",), ("head.bias",), (OutputBias(),))
+        yield from layer_rows(f"{LM_HEAD}transform.dense", "head.dense")
+        yield from layer_rows(f"{LM_HEAD}transform.LayerNorm", "head.norm")
+        yield TensorRow((f"{LM_HEAD}bias",), ("head.bias",), (OutputBias(),))
 
 
 LAYER = {
@@ -135,7 +138,7 @@ def vocabulary(folder: Path, settings: BertSettings) -> Vocabulary:
     ids = {piece: id for id, piece in names.items()}
     special = [described_value(folder, key, name) for key, name in SPECIAL.items()]
     first = [known_id(folder / TOKENIZER, ids, name) for name in special]
-    mask = known_id(folder / TOKENIZER, ids, described_value(folder, *MASK))
+    mask = known_id(folder / TOKENIZER, ids, described_value(folder, *MASK_TOKEN))
     others = [id for id in range(settings.vocab_size) if id not in {*first, mask}]
     spelled = [*first, *others]
     file = with_ids(described, spelled, names, special)

@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from jumok.config.causal import CausalConfig
-from jumok.config.section import Count
+from jumok.config.section import Count, Share
 from jumok.interop.family import ModelFamily
 from jumok.interop.rows import (
     OutputBias,
@@ -22,7 +22,7 @@ from jumok.interop.rows import (
     VocabularyRows,
     layer_rows,
 )
-from jumok.interop.settings import Settings, Share
+from jumok.interop.settings import Settings
 from jumok.interop.tokenizers import names_of, read_tokenizer, with_ids
 from jumok.interop.vocabulary import Vocabulary
 

@@ -12,7 +12,7 @@ import sentencepiece
 from pydantic import ValidationInfo, field_validator
 
 from jumok.bundle.reading import read_json_object
-from jumok.config.section import Count
+from jumok.config.section import Count, Share
 from jumok.config.transformer import TransformerConfig
 from jumok.data.pair_tokenizer import PairTokenizer, pair_file
 from jumok.errors import BundleError, Location
@@ -25,7 +25,7 @@ from jumok.interop.rows import (
     VocabularyRows,
     layer_rows,
 )
-from jumok.interop.settings import Settings, Share
+from jumok.interop.settings import Settings
 from jumok.interop.tokenizers import VOCABULARY, described_value, known_id
 from jumok.interop.vocabulary import Vocabulary
 
@@ -74,14 +74,14 @@ class MarianSettings(Settings):
     @classmethod
     def _as_the_other(cls, value: int | None, info: ValidationInfo) -> int | None:
         """What jumok has once for both sides."""
-        other = OTHERS[str(info.field_name)]
+        other = EQUAL_KEYS[str(info.field_name)]
         known = info.data.get(other)
         if value is not None and known is not None and value != known:
             raise ValueError(f"it has to be {other} = {known}")
         return value
 
 
-OTHERS = {
+EQUAL_KEYS = {
     "decoder_attention_heads": "encoder_attention_heads",
     "decoder_ffn_dim": "encoder_ffn_dim",
     "decoder_vocab_size": "vocab_size",
@@ -164,7 +164,7 @@ DECODER = ENCODER | {
 
 def vocabulary(folder: Path, settings: MarianSettings) -> Vocabulary:
     """PAD, which also opens a target (START), UNKNOWN, END, and the others."""
-    known = read_json_object(_file(folder, VOCABULARY))
+    known = read_json_object(_existing_file(folder, VOCABULARY))
     ids = {piece: id for piece, id in known.items() if isinstance(id, int)}
     names = {id: piece for piece, id in ids.items()}
     rows, pad = settings.vocab_size, settings.pad_token_id
@@ -186,12 +186,12 @@ def vocabulary(folder: Path, settings: MarianSettings) -> Vocabulary:
     unknown = known_id(folder / VOCABULARY, ids, "<unk>")
     first = pad, unknown, pad, settings.eos_token_id
     order = (*first, *(id for id in range(rows) if id not in first))
-    models = [_model(_file(folder, name)) for name in (SOURCE, TARGET)]
+    models = [_model(_existing_file(folder, name)) for name in (SOURCE, TARGET)]
     pieces = [*SPECIAL, *(names[id] for id in order[len(first) :])]
     return Vocabulary(order, (2,), rows, pair_file(models[0], models[1], pieces))
 
 
-def _file(folder: Path, name: str) -> Path:
+def _existing_file(folder: Path, name: str) -> Path:
     if not (folder / name).is_file():
         raise BundleError(
             "a file of the tokenizer is missing.",

@@ -2,7 +2,7 @@
 
 import re
 
-_NUMBER = r"(?<![\w.,:/-])\d++(?:[.,]\d++)*+"
+_AMOUNT = r"(?<![\w.,:/-])\d++(?:[.,]\d++)*+"
 _SYMBOL = (  # literally, since JavaScript writes long codes in another way
     "[\U0001f000-\U0001faff\u2190-\u21ff\u2300-\u23ff\u25a0-\u27bf\u2b00-\u2bff\u00a9\u00ae\u2122]"
     "[\ufe0e\ufe0f\U0001f3fb-\U0001f3ff]*+"
@@ -64,17 +64,17 @@ USUAL = (
     r"\s?\d++(?:[.,]\d++)*+(?:(?:[KMB]|bn)(?!\w))?",  # amounts, shares, degrees
     r"(?<![\w.,:/])[-−]?(?:\d{1,3}(?:[ \u00a0\u202f]\d{3})++|\d++)(?:[.,]\d++)*+[ \u00a0\u202f]?"
     r"(?:%%|%(?![A-Za-z])|[$€£¥₩₹₽₺₫฿₴‰℃]|°[CF]?|(?:USD|EUR|GBP|JPY|KRW|CNY|CHF)(?!\w))",
-    _NUMBER
+    _AMOUNT
     + r"[ \u00a0\u202f]?(?:km|cm|mm|nm|kg|mg|ml|[kKMGT]B|[kMG]?Hz|kWh?|km/h|mph|kcal|dB|px|dpi)"
     r"(?![\w/])",
-    _NUMBER
+    _AMOUNT
     + r"(?!s|st|nd|rd|th|er|re|am|pm)[A-Za-zµΩ]{1,3}(?:/[A-Za-z]{1,3})?(?![\w'’-])",  # 5km/h, 3D
     r"(?<!\w)\d{1,2}\s?[hH]\s?\d\d(?!\w)",  # a time
     r"(?<![\w-])(?:[A-Z]{1,6}-?\d{1,4}[A-Za-z]?|[A-Z][a-z]?\d[A-Z]\w{0,2})(?![\w-])",  # A4
-    _NUMBER + r"(?:[–—~〜～×]\d++(?:[.,]\d++)*+)+(?!\w)|" + _NUMBER + r"\s?[x×]\s?\d+(?!\w)",
+    _AMOUNT + r"(?:[–—~〜～×]\d++(?:[.,]\d++)*+)+(?!\w)|" + _AMOUNT + r"\s?[x×]\s?\d+(?!\w)",
     r"(?<![\w.,])\d*+[½¼¾⅐-⅞]|(?<!\w)\d++(?:\^[-−]?\d+|⁻?[⁰¹²³⁴-⁹]+)",
     r"(?:[#№§¶]|§§)\s?\d++(?:[.,-]\d++)*+[a-z]?(?!\w)",
-    _NUMBER + r"\+(?!\w)|(?<![\w)\]}.,:/'’%+-])[−±≈~+-]\d++(?![-\d])(?:[.,]\d++)*+(?!\w|\s?[%€$])",
+    _AMOUNT + r"\+(?!\w)|(?<![\w)\]}.,:/'’%+-])[−±≈~+-]\d++(?![-\d])(?:[.,]\d++)*+(?!\w|\s?[%€$])",
     "[\U0001f1e6-\U0001f1ff]{2}|" r"[0-9#*]\ufe0f?\u20e3|" + _SYMBOL + rf"(?:\u200d{_SYMBOL})*+",
     r"(?<!\w)(?:[①-⓿❶-➓㈠-㊿]|[Ⅰ-ↈ]+|[IVX]{2,7})(?![\w'’])",
     r"(?<![\w.,:/-])(?:\d{1,3}(?: \d{3})+|\d{2,4} \d{3,4} \d{4})(?!\w|[ .,]\d)",
@@ -88,10 +88,10 @@ NO_WORDS = (
 )
 """What is no word to translate where nothing else is: PM, an answer's letter, XIV, fooBar."""
 
-_LETTER = "A-Za-zÀ-ÖØ-öø-ɏ가-힣"
+_PLAIN_LETTER = "A-Za-zÀ-ÖØ-öø-ɏ가-힣"
 _PLAIN_WORD = (
-    rf"(?![IVX]{{2,7}}(?![{_LETTER}]))(?!(?:Ctrl|Control|Cmd|Command|Alt|Option|Shift|Meta|Win)-)"
-    rf"[{_LETTER}]{{1,60}}+"
+    rf"(?![IVX]{{2,7}}(?![{_PLAIN_LETTER}]))(?!(?:Ctrl|Control|Cmd|Command|Alt|Option|Shift|Meta|Win)-)"
+    rf"[{_PLAIN_LETTER}]{{1,60}}+"
 )
 PLAIN_SENTENCE = re.compile(rf"{_PLAIN_WORD}(?:(?:[-'’]|[,;]? ){_PLAIN_WORD})*+[.!?]?+")
 """Words, commas and a full stop, without any code: most lines are so, and need no other pattern."""

@@ -137,13 +137,13 @@ def whole_message(message: Message) -> Message:
     if several or not around.strip() or (choice.counts and "#" in around) or NUMBER_SIGN in around:
         return message
     options = [
-        (name, whole_message(_joined((*before, *inside, *after))))
+        (name, whole_message(_joined_parts((*before, *inside, *after))))
         for name, inside in choice.options
     ]
     return (replace(choice, options=tuple(options)),)
 
 
-def _joined(parts: Sequence["str | Choice"]) -> Message:
+def _joined_parts(parts: Sequence["str | Choice"]) -> Message:
     joined: list[str | Choice] = []
     for part in parts:
         if isinstance(part, str) and joined and isinstance(joined[-1], str):
@@ -274,10 +274,10 @@ def _readable(text: str) -> Message | None:
     message = parse(text)
     if message is None:
         return None
-    return whole_message(message) if _variants(message) <= MOST_VARIANTS else message
+    return whole_message(message) if _count_variants(message) <= MOST_VARIANTS else message
 
 
-def _variants(message: Message) -> int:
+def _count_variants(message: Message) -> int:
     """How many messages without a choice there are in the choices of this one."""
     inner = [inside for part in message if isinstance(part, Choice) for _, inside in part.options]
-    return sum(_variants(inside) or 1 for inside in inner)
+    return sum(_count_variants(inside) or 1 for inside in inner)

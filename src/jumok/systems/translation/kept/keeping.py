@@ -94,11 +94,11 @@ class Keep:
                 for one in _matches(NUMBER_PATTERN, text, taken, "number")
             ]
         if self.usual:
-            kept = list(_joined(sorted(kept, key=lambda one: one.start), text))
+            kept = list(_with_joints(sorted(kept, key=lambda one: one.start), text))
         return sorted(kept, key=lambda one: one.start)
 
 
-def _joined(kept: Sequence[Kept], text: str) -> Iterator[Kept]:
+def _with_joints(kept: Sequence[Kept], text: str) -> Iterator[Kept]:
     """What is kept, with brackets or quotes around it; code beside code, as in {a}/{b}, is one."""
     groups: list[list[Kept]] = []
     for one in kept:

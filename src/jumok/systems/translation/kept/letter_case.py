@@ -25,7 +25,7 @@ KNOWN_SHARE = 0.001  # of the training sources in a style, from which on the mod
 ENOUGH = 10_000  # of them, to tell
 _SPACED_WORD = re.compile("[^ ]+")
 _FIRST = re.compile(r"[^\W_]")
-_PLAIN = re.compile(r"[\"'“”„«‘’¿¡(]*([^\W\d_])(?:[^\W\d_]|['’-])*+(?![\w.(/@]\w)(?!\()")
+_OPENING_WORD = re.compile(r"[\"'“”„«‘’¿¡(]*([^\W\d_])(?:[^\W\d_]|['’-])*+(?![\w.(/@]\w)(?!\()")
 """The word that a text begins with, if it is no code, such as shutil.copy or print()."""
 
 _I = re.compile(r"[^\w']*i(?=['’,;:!?]|\.?\Z)")
@@ -107,7 +107,7 @@ class LetterCase:
 
     def _begin(self, read: list[str], text: str, kept: Sequence[Kept]) -> None:
         """Raises the letter that the text begins with, if the training data had capitals."""
-        first = _PLAIN.match(text)
+        first = _OPENING_WORD.match(text)
         if first and self.tokenizer.has_capitals and not (kept and kept[0].start < first.end()):
             raised = _capital(read[first.start(1)], self.source)
             read[first.start(1)] = raised if len(raised) == 1 else read[first.start(1)]
