@@ -19,7 +19,7 @@ expect = pytest.importorskip("playwright.sync_api", reason="needs the package pl
 
 MARKUP = (
     "<img src=x onerror=ran() a",
-    "</script><script>ran()</script>",
+    "</script><script>ran(cat)</script>",
     "\u202e ㅎㅏ 👩\u200d👩",
 )
 CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")

@@ -211,7 +211,7 @@ def test_a_card_says_what_a_model_is(client):
         ),
         (
             "translate",
-            {"text": "a", "return": ["attention"], "attention": {"head": 9}},
+            {"text": "the cat", "return": ["attention"], "attention": {"head": 9}},
             400,
             "invalid_request",
             "head",
