@@ -153,7 +153,8 @@ def test_stderr_tells_why_a_model_ended_the_server(capsys, error, code):
     def load(*_: object, **__: object) -> None:
         raise error
 
-    model = SimpleNamespace(parts=[None], load=load, stamp=())
+    config = SimpleNamespace(source_language="", target_language="")
+    model = SimpleNamespace(parts=[SimpleNamespace(config=config)], load=load, stamp=())
     serving = Serving({"m": model}, ServeSettings(), threads=0)
     with nullcontext() if code else pytest.raises(OSError, match="no file is left"):
         assert serve_forever(serving, listen("127.0.0.1", 0)) == code
