@@ -33,7 +33,7 @@ from jumok.interop.vocabulary import Vocabulary
 
 LM_HEAD = "cls.predictions."
 SPECIAL = {"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
-MASK_TOKEN = "mask_token", "[MASK_TOKEN]"
+MASK_TOKEN = "mask_token", "[MASK]"
 
 
 class BertSettings(Settings):
