@@ -5,7 +5,6 @@ from itertools import islice
 
 import pytest
 
-import jumok
 from jumok.bundle.profile import Profile
 from jumok.decoding import DecodingOptions
 from jumok.decoding.options import FOR_TRANSLATION
@@ -129,9 +128,6 @@ def test_what_repeats_itself_is_searched_again(engine, tmp_path_factory):
     forced = translator.translate(texts, stricter)
     assert [forced[row].text for row in mended] == [again[row].text for row in mended]
     assert not any("searched-again" in each.notes for each in forced)
-    with jumok.patched(translator, {"decoder.blocks.0": lambda stream: stream}):
-        changed = translator.translate(texts)
-    assert [each.text for each in changed] == [each.text for each in plain]
 
 
 def test_notes_of_a_line_are_those_of_its_sentences(tiny_bundle):

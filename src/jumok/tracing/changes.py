@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 
 from torch import nn
 
-from jumok.attention.observe import heads_of, roles_of
+from jumok.attention.observe import heads_of, roles_of, sites
 from jumok.attention.overrides import naming
 from jumok.errors import ModelError
 from jumok.inspection.hooks.intervene import Change, Heads, RowEdit
@@ -69,6 +69,7 @@ def changed(
                 tuple(_row_edits(weights or {}, layers, count)),
             )
             stack.enter_context(with_change(each, change, count))
+            stack.enter_context(naming(tuple(_in_words(each, change))))
         yield
 
 
@@ -104,6 +105,20 @@ def patched(
             stack.enter_context(patched_model(each, patches, positions))
             stack.enter_context(naming(tuple(f"patched: {path}" for path in patches)))
         yield
+
+
+def _in_words(model: nn.Module, change: Change) -> Iterator[str]:
+    """A change as `Trace.changes` names it; layers, heads and positions are counted from 1."""
+    roles = {site: module.role for site, module in sites(model).items()}
+    names = {
+        site: f"{role.part} {role.layer + 1}" if role else site for site, role in roles.items()
+    }
+    for site, heads in change.off.items():
+        yield from (f"head off: {names[site]}.{head + 1}" for head in heads)
+    yield from (f"word off: {position + 1}" for position in change.blank)
+    for row in change.rows:
+        head = "" if row.head is None else f".{row.head + 1}"
+        yield f"weights set: {names[row.site]}{head}, query {row.query + 1}"
 
 
 def _layers(model: nn.Module) -> SitesByRole:

@@ -20,7 +20,7 @@ import torch
 from torch import nn
 
 from jumok.attention.observe import HeadWeights, Observable, sites
-from jumok.attention.overrides import naming, override
+from jumok.attention.overrides import override
 from jumok.errors import ModelError
 from jumok.layers.embedding import Editable, Embedding, StateEdit
 from jumok.models.captioner import CaptionerModel, GridWriter
@@ -114,22 +114,7 @@ def changed(model: nn.Module, change: Change, count: Mapping[str, int]) -> Itera
         if change.blank:
             stack.enter_context(blanked(model, change.blank))
         stack.enter_context(set_rows(model, change.rows, count))
-        stack.enter_context(naming(tuple(_in_words(model, change))))
         yield
-
-
-def _in_words(model: nn.Module, change: Change) -> Iterator[str]:
-    """A change as `Trace.changes` names it; layers, heads and positions are counted from 1."""
-    roles = {site: module.role for site, module in sites(model).items()}
-    names = {
-        site: f"{role.part} {role.layer + 1}" if role else site for site, role in roles.items()
-    }
-    for site, heads in change.off.items():
-        yield from (f"head off: {names[site]}.{head + 1}" for head in heads)
-    yield from (f"word off: {position + 1}" for position in change.blank)
-    for row in change.rows:
-        head = "" if row.head is None else f".{row.head + 1}"
-        yield f"weights set: {names[row.site]}{head}, query {row.query + 1}"
 
 
 def embeddings_of(model: nn.Module) -> dict[str, Embedding]:

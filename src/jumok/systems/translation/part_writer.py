@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from jumok.attention.events import unheard
-from jumok.attention.overrides import changes_here
 from jumok.decoding import DecodingOptions
 from jumok.decoding.limits import Prefixes
 from jumok.systems.translation.drafts import Drafting
@@ -23,9 +22,8 @@ class PartWriter:
     """Writes the translations of the segments of one call of `translate`.
 
     If what the search finds is empty, repeats itself, or is far too long or short, the segment is
-    searched again, so that it is not; but not a model that is changed to see what it then
-    writes. What is kept is completed, and the glossary's terms replace the words that translate
-    them.
+    searched again, so that it is not; then what is kept is completed, and the glossary's terms
+    replace the words that translate them.
 
     Attributes:
         keep: None: what the models write is left as it is.
@@ -49,7 +47,7 @@ class PartWriter:
         drafts = [[draft(each) for each in of_part] for of_part in read.search(options, prefixes)]
         kept = [self.keep.find(part.text) if self.keep else [] for part in parts]
         with unheard():  # a recording has the first search, and reads what becomes of it
-            if self.keep and not changes_here():
+            if self.keep:
                 search_stricter(self.drafting.judge, draft, parts, drafts, read, options, prefixes)
             if self.keep and any(kept):
                 search = KeptSearch(self.keep, self.drafting)
