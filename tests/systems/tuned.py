@@ -24,7 +24,8 @@ def tune(folder: Path, to: Path, by: float = 0.3, **sizes: object) -> Path:
         for name, array in load_file(file).items()
     }
     save_file(weights, file, metadata={"format": "pt"})
-    sign(to)
+    if (to / "card.json").is_file():  # a bundle, and no model of another toolkit
+        sign(to)
     if sizes:
         config = json.loads((to / "config.json").read_text("utf-8"))
         config["model"] |= sizes
