@@ -7,9 +7,6 @@ from functools import cached_property
 from random import Random
 from typing import NoReturn
 
-import numpy as np
-import numpy.typing as npt
-
 from jumok.data.tokenizer import (
     END,
     NEWLINE,
@@ -18,7 +15,6 @@ from jumok.data.tokenizer import (
     START,
     UNKNOWN,
     Tokenizer,
-    flattened,
     writable,
 )
 from jumok.errors import ConfigError, DataError, Location, optional_import
@@ -65,10 +61,9 @@ class JsonTokenizer(Tokenizer):
             for encoding in self._tokenizer.encode_batch_fast(read, add_special_tokens=False)
         ]
 
-    def encode_flat(
-        self, texts: Sequence[str], threads: int = 1
-    ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
-        return flattened(self.encode_batch(texts, threads))
+    @property
+    def _words(self) -> None:
+        """None: the ids of a text do not follow from those of its words."""
 
     def encode_sampled(self, text: str, alpha: float, random: Random) -> NoReturn:
         """Raises a ConfigError."""

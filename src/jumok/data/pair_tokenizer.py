@@ -9,8 +9,6 @@ from functools import cached_property
 from random import Random
 from typing import NoReturn
 
-import numpy as np
-import numpy.typing as npt
 import sentencepiece
 from pydantic import BaseModel, ValidationError
 
@@ -21,7 +19,6 @@ from jumok.data.tokenizer import (
     START,
     UNKNOWN,
     Tokenizer,
-    flattened,
     normalize,
 )
 from jumok.errors import ConfigError, DataError, Location
@@ -80,10 +77,9 @@ class PairTokenizer(Tokenizer):
         del threads
         return [self.encode(text) for text in texts]
 
-    def encode_flat(
-        self, texts: Sequence[str], threads: int = 1
-    ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
-        return flattened(self.encode_batch(texts, threads))
+    @property
+    def _words(self) -> None:
+        """None: the ids of a text do not follow from those of its words."""
 
     def encode_sampled(self, text: str, alpha: float, random: Random) -> NoReturn:
         """Raises a ConfigError."""

@@ -11,7 +11,7 @@ from jumok.systems.translation.kept.keeping import Kept, found_in, missing_in
 from jumok.systems.translation.sentences import Span
 
 _SENTENCE_MARKS = frozenset(".!?。！？…")
-_END_OF_SENTENCE = re.compile(r"[.!?。！？…]{0,8}\Z")
+_END_OF_SENTENCE = re.compile(rf"[{''.join(sorted(_SENTENCE_MARKS))}]{{0,8}}\Z")
 
 
 def corrected(
