@@ -42,7 +42,7 @@ $(VENV)/.core: pyproject.toml constraints.txt | $(UV)
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.core
-	$(INSTALL) -e ".[documents,formats,huggingface,images,track,ko,lab,notebook,plot,remote,research,serve,sweep,vectors]" --group dev
+	$(INSTALL) -e ".[argos,documents,formats,huggingface,images,track,ko,lab,notebook,plot,remote,research,serve,sweep,vectors]" --group dev
 	@touch $@
 
 # zig, of the wheels' environment, compiles the engine for pages.

@@ -158,7 +158,7 @@ def attack_exports(asked: Campaign) -> Iterator[Area]:
     if missing_compiler() is not None:
         return
     from jumok.decoding.options import FOR_TRANSLATION
-    from jumok.systems.translation.web import WebTranslator
+    from jumok.systems.in_page.translator import WebTranslator
 
     area = Area("exported pages with hostile labels")
     translator = WebTranslator(read_bundle(asked.model), "int8", FOR_TRANSLATION)

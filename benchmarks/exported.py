@@ -1,25 +1,28 @@
 """How fast a model in a page opens and answers, in a headless Chromium without a network.
 
-    python -m benchmarks.exported MODEL [PRECISION]
+    python -m benchmarks.exported MODEL [PRECISION] [--inputs PATH]
 
-MODEL translates from English or Korean; the sentences are those of the built-in corpus.
+A model that translates from English or Korean is given the sentences of the built-in corpus; a
+language model needs a file with beginnings of texts, a line each, and a captioner a folder of
+photographs.
 """
 
 import argparse
 import shutil
 import tempfile
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from statistics import median, quantiles
 from time import perf_counter
 
 from playwright.sync_api import Browser, sync_playwright
 
-from jumok.bundle.reading import read_bundle
-from jumok.cli.verbs.export import save_web_page
+from jumok.bundle.reading import Bundle, read_bundle
+from jumok.cli.verbs.ship.export import write_export
 from smallworld.corpus import pairs
 
-OPENINGS, SENTENCES = 5, 200
+OPENINGS, INPUTS = 5, 200
 SHOWN = "(text) => document.title.endsWith(text) && document.querySelector('.cost')"
 
 
@@ -30,7 +33,7 @@ class Answers:
     Attributes:
         bytes: the size of the page.
         opening: seconds from the start of loading to the first picture.
-        answering: milliseconds of each translation, with its attention and trace.
+        answering: milliseconds of each answer, with its attention and trace.
         cpu: milliseconds of the page's process from key to picture, a mean.
     """
 
@@ -40,14 +43,14 @@ class Answers:
     cpu: float
 
 
-def measure(browser: Browser, file: Path, texts: list[str]) -> Answers:
-    """One reader, who opens the page several times, and types the sentences into the last."""
+def measure(browser: Browser, file: Path, inputs: list[str | Path]) -> Answers:
+    """One reader, who opens the page several times, and gives the inputs to the last."""
     openings = []
     for _ in range(OPENINGS):
         tab = browser.new_context(offline=True).new_page()
         started = perf_counter()
         tab.goto(file.as_uri())
-        tab.wait_for_selector("canvas")
+        tab.wait_for_selector("canvas, #choose-file")
         openings.append(perf_counter() - started)
     session = tab.context.new_cdp_session(tab)
     session.send("Performance.enable")
@@ -57,34 +60,48 @@ def measure(browser: Browser, file: Path, texts: list[str]) -> Answers:
         return next(float(each["value"]) for each in metrics if each["name"] == "ProcessTime")
 
     answering, before = [], cpu()
-    for text in texts:
-        tab.locator("#text").fill(text)
-        tab.wait_for_function(SHOWN, arg=text)
+    for given in inputs:
+        if isinstance(given, Path):
+            tab.set_input_files("#file", given)
+        else:
+            tab.locator("#text").fill(given)
+        shown = given.name if isinstance(given, Path) else given
+        tab.wait_for_function(SHOWN, arg=shown)
         told = tab.locator(".cost").inner_text()
         answering.append(float(told.partition(" ms")[0].rpartition(" ")[2]))
-    whole = 1000 * (cpu() - before) / len(texts)
+    whole = 1000 * (cpu() - before) / len(inputs)
     return Answers(file.stat().st_size, median(openings), answering, whole)
+
+
+def inputs_for(bundle: Bundle, path: Path | None) -> list[str | Path]:
+    """What the page is given."""
+    if path is None:
+        english = bundle.config.source_language != "ko"
+        return [pair.source if english else pair.target for pair in islice(pairs("test"), INPUTS)]
+    if path.is_dir():
+        return [*sorted(path.iterdir())[:INPUTS]]
+    lines = map(str.strip, path.read_text("utf-8").splitlines())
+    return [*islice(filter(None, dict.fromkeys(lines)), INPUTS)]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.exported", description=__doc__)
     parser.add_argument("model", type=Path)
     parser.add_argument("precision", nargs="?", choices=["int8", "bf16", "fp32"], default="int8")
+    parser.add_argument("--inputs", type=Path)
     given = parser.parse_args()
     bundle = read_bundle(given.model)
-    english = bundle.config.source_language != "ko"
-    chosen = zip(pairs("test"), range(SENTENCES), strict=False)
-    texts = [pair.source if english else pair.target for pair, _ in chosen]
+    inputs = inputs_for(bundle, given.inputs)
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as driver:
         file = Path(folder) / "page.html"
-        save_web_page(bundle, file, precision=given.precision)
+        write_export(bundle, "web", file, precision=given.precision)
         browser = driver.chromium.launch(executable_path=shutil.which("chromium"))
-        answers = measure(browser, file, texts)
+        answers = measure(browser, file, inputs)
         browser.close()
     middle, late = median(answers.answering), quantiles(answers.answering, n=20)[-1]
     print(f"{answers.bytes / 1e6:.2f} MB; opens in {answers.opening:.2f} s")
     print(
-        f"answers in {middle:.1f} ms (median of {len(texts)}), {late:.1f} ms (95 %); "
+        f"answers in {middle:.1f} ms (median of {len(inputs)}), {late:.1f} ms (95 %); "
         f"{answers.cpu:.1f} ms of processor time from key to picture"
     )
 

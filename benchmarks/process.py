@@ -71,10 +71,11 @@ def own_memory_peak(process: subprocess.Popen[str], seconds: float = 0.01) -> in
 
 def peak_bytes(session: int) -> int:
     """The sum of the peak resident sizes (VmHWM) of the processes of a session."""
-    return sum(_peak_of(process) for process, _ in _processes_of(session))
+    return sum(peak_of(process) for process, _ in _processes_of(session))
 
 
-def _peak_of(process: Path) -> int:
+def peak_of(process: Path) -> int:
+    """The peak resident size (VmHWM) of the process with this folder in /proc; 0: it has ended."""
     for line in _read(process / "status").splitlines():
         if line.startswith("VmHWM:"):
             return int(line.split()[1]) * 1024

@@ -31,6 +31,7 @@ from jumok.config.captioner import (
 )
 from jumok.config.causal import CausalConfig
 from jumok.config.data import CleanConfig, NoiseConfig
+from jumok.config.eye import EyeConfig
 from jumok.config.families import LanguageModelConfig
 from jumok.config.stack import WriterConfig
 from jumok.config.texts import (
@@ -143,13 +144,14 @@ def test_a_recipe_of_texts_names_the_keys_that_are_its_own(recipe, sections):
 
 
 CAPTIONERS = [
-    ("scenes.toml", "data", CaptionDataConfig, {"train", "validation", "scenes"}),
+    ("scenes.toml", "data", CaptionDataConfig, {"train", "validation", "scenes", "views"}),
     ("scenes.toml", "data.scenes", ScenesConfig, set()),
     ("scenes.toml", "model", CaptionerConfig, {"kind", "encoder", "reader", "decoder"}),
     ("scenes.toml", "model.reader", ReaderConfig, set()),
     ("scenes.toml", "model.encoder", CnnConfig, {"kind"}),
     ("scenes.toml", "validation", CaptionValidationConfig, {"every", "patience", "keep"}),
     ("flickr8k.toml", "data.train", CaptionCorpusConfig, {"captions", "images"}),
+    ("flickr8k-pretrained.toml", "model.encoder", EyeConfig, {"kind", "weights"}),
     ("flickr8k.toml", "model.decoder", RnnDecoderConfig, {"kind"}),
 ]
 
@@ -213,9 +215,11 @@ def test_these_recipes_are_shipped():
         "enko",
         "enko-ko-lm",
         "flickr8k",
+        "flickr8k-pretrained",
         "mnist",
         "mnist-attention",
         "multi30k-en-de",
+        "multi30k-en-de-fr",
         "multi30k-modern",
         "multi30k-rnn",
         "nsmc",

@@ -29,6 +29,7 @@ def test_public_names_are_these_and_all_can_be_used() -> None:
         "plot",
         "record",
         "register",
+        "rollout",
         "score_text",
         "states_of",
         "trace",

@@ -5,7 +5,7 @@
  * none, the cursor is at the cell that is worth opening with.
  */
 
-import { board, largest } from "./trace.js";
+import { board, cellWeight, largest } from "./trace.js";
 
 const SPELT = /[\p{L}\p{N}]/u;
 
@@ -15,20 +15,22 @@ export function siteOf(trace, state) {
   return sites.find((site) => String(site.layer) === state.get("layer")) || sites[sites.length - 1];
 }
 
-/** "mean", "max", or a head that the site has. */
+/** "mean", "max", or the number of a head that the site has: the only reader of the state's text. */
 export function headChosen(site, state) {
   const head = state.get("head");
-  return ["mean", "max"].includes(head) ? head : String(headOf(site, state));
-}
-
-export function headOf(site, state) {
-  return Math.min(Math.max(state.number("head"), 0), site.heads - 1);
+  if (head === "max") return head;
+  return /^\d{1,9}$/.test(head) ? Math.min(Number(head), site.heads - 1) : "mean";
 }
 
 /** The head whose weights are shares: of differential attention the mean is a signed difference. */
 export function shareHead(site, state) {
   const head = headChosen(site, state);
-  return head === "mean" && site.array("factors") ? "0" : head;
+  return head === "mean" && site.array("factors") ? 0 : head;
+}
+
+/** The head with the largest weight in a cell: of its rows and columns in the matrix. */
+export function strongestHead(site, rows, columns) {
+  return largest(Array.from({ length: site.heads }, (_, head) => cellWeight(site, head, rows, columns)));
 }
 
 /** The weights of a module by words or tokens, as the attention map shows them; not to be changed, because it is kept. */
@@ -59,40 +61,65 @@ export function strongestOf(map, row) {
   return largest(map.values.subarray(row * width, (row + 1) * width));
 }
 
-/** The tokens behind a cell: its strongest pair in the head that is shown. */
+/** The tokens behind a cell of a map: its strongest pair in a head. */
 export function pairOf(site, map, row, column, head) {
-  const rows = map.places.rows[row] ?? [];
-  const columns = map.places.columns[column] ?? [];
+  return strongestPair(site, map.places.rows[row] ?? [], map.places.columns[column] ?? [], head);
+}
+
+function strongestPair(site, rows, columns, head) {
   const pairs = rows.flatMap((query) => columns.map((key) => [query, key]));
   if (!pairs.length) return null;
   const matrix = site.matrix(head, "weights");
   return pairs[largest(pairs.map(([query, key]) => matrix[query * site.columns + key]))];
 }
 
-/** The cursor as the row and the column of the matrix: those that the state names, or those of the cell to open with. */
-export function pairIn(trace, site, state) {
-  const named = [state.get("query"), state.get("key")];
-  if (named.every((token) => token !== "")) return [Math.min(state.number("query"), site.rows - 1), Math.min(state.number("key"), site.columns - 1)];
-  const head = String(headOf(site, state));
-  const map = weightsMap(trace, site, state, head);
-  const { row, column } = cursorIn(trace, site, map, state);
-  const pair = pairOf(site, map, row, column, head) ?? [0, 0];
-  return named[0] === "" ? pair : [Math.min(state.number("query"), site.rows - 1), pair[1]];
+/**
+ * The cursor of all views, in the map that is shown and in the matrix behind it.
+ *
+ * `shown`: the head of the map, "mean" and "max" among them. `row`, `column`, `weight`: the cell by words or tokens;
+ * a row or column of the matrix that the map does not have, such as END, is -1. `head`: the one head of views that
+ * show vectors: `shown`, or of all heads the one with the largest weight in the cell. `query`, `key`: the cell's
+ * strongest pair in it, or what the state names.
+ */
+export function cursorOf(trace, site, state) {
+  const shown = shareHead(site, state);
+  const map = weightsMap(trace, site, state, shown);
+  const at = cursorIn(trace, site, map, state);
+  const [query, key] = [named(state, "query", site.rows), named(state, "key", site.columns)];
+  const row = query === null || at.named ? at.row : -1;
+  const rows = row < 0 ? [query] : map.places.rows[row];
+  const column = key !== null && query !== null ? holds(map.places.columns, key) : row < 0 ? strongestFrom(site, map, query, shown) : at.column;
+  const columns = column < 0 ? [key] : map.places.columns[column];
+  const head = typeof shown === "number" ? shown : strongestHead(site, rows, columns);
+  const pair = strongestPair(site, query === null ? rows : [query], columns, head) ?? [0, 0];
+  return { shown, map, row, column, head, weight: cellWeight(site, shown, rows, columns), query: query ?? pair[0], key: query !== null && key !== null ? key : pair[1] };
+}
+
+function named(state, name, length) {
+  return state.get(name) === "" ? null : Math.min(state.number(name), length - 1);
+}
+
+/** The strongest column of a row of the matrix that the map does not have. */
+function strongestFrom(site, map, query, head) {
+  return largest(map.places.columns.map((columns) => cellWeight(site, head, [query], columns)));
 }
 
 /**
  * The row to open with: the one with the largest weight of those that say something. A filled gap comes
- * first, then what was written and not given, then a word with letters.
+ * first, then a word that was written and not given, then a word with letters. jumok.plot.cursor opens at the same one.
  */
 function opening(trace, site, map) {
   const width = map.columns.length;
   const own = site.queries === site.keys;
   const { gaps = [], prompt = 0 } = trace.findings;
   const rows = map.rows.map((_, row) => row).filter((row) => map.places.rows[row].length);
+  const spelt = (row) => SPELT.test(map.rows[row]);
+  const written = (row) => prompt && row + 1 < map.rows.length && map.places.rows[row].some((query) => query >= prompt);
   const narrowed = [
     (row) => gaps.some((gap) => map.places.rows[row].includes(gap)),
-    (row) => prompt && row + 1 < map.rows.length && map.places.rows[row].some((query) => query >= prompt),
-    (row) => SPELT.test(map.rows[row]),
+    (row) => written(row) && spelt(row),
+    written,
+    spelt,
   ].map((wanted) => rows.filter(wanted)).find((kept) => kept.length) ?? rows;
   // A row whose largest weight is on its own word says little.
   const worth = (row) => {

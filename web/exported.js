@@ -1,9 +1,11 @@
-/** The page of an exported model: it translates by itself, and shows what `jumok look` shows. */
+/** The page of an exported model: it answers by itself, and shows what `jumok look` shows. */
 
 import { bytesOf } from "./arrays.js";
 import { element } from "./dom.js";
 import { start } from "./main.js";
-import { Translator } from "./model/translator.js";
+import { MODELS } from "./model/kinds.js";
+import { writingOf } from "./sampling.js";
+import { State } from "./state.js";
 
 const root = document.getElementById("page");
 const facts = JSON.parse(document.getElementById("data").textContent);
@@ -19,13 +21,14 @@ function held(name) {
 const korean = navigator.language.startsWith("ko");
 
 async function open() {
-  const translator = await Translator.load(facts, { wasm: held("wasm"), model: held("model"), charsmap: held("charsmap") });
-  const [first = ""] = facts.examples;
-  const opened = first ? translator.answer({ text: first }) : facts.trace;
+  const model = await MODELS[facts.task].load(facts, { wasm: held("wasm"), model: held("model"), charsmap: held("charsmap") });
   const known = { weights: facts.weights, precision: facts.precision };
+  const writing = writingOf(new State(location.hash, {}, () => {})); // for what is asked without the fields: the pin of a link
+  const answer = async (question, waiting) => ({ ...(await model.answer({ writing, ...question }, waiting)), ...known });
+  const [first = ""] = facts.examples;
+  const opened = first ? await answer({ text: first }) : facts.trace;
   const shown = opened.error ? facts.trace : opened;
-  const answer = async (question) => ({ ...translator.answer(question), ...known });
-  start({ ...shown, ...known, examples: facts.examples, tours: facts.tours }, root, { answer });
+  start({ ...shown, ...known, examples: facts.examples, tours: facts.tours, samples: facts.task === "language-model" }, root, { answer, receive: (file) => model.receive(file) });
 }
 
 open().catch((error) => {

@@ -139,8 +139,8 @@ export const GLOSSARY = {
     ko: ["어텐션 싱크", "키 없이 학습된 점수로 헤드마다 하나이며, 어느 위치도 받지 않은 가중치를 받습니다.", ["싱크"]],
   },
   softmax: {
-    en: ["softmax", "Scores become shares of 1: e to the power of each, divided by the sum of all."],
-    ko: ["소프트맥스(softmax)", "점수를 합이 1인 몫으로 바꿉니다. e의 거듭제곱을 구해 모두의 합으로 나눕니다.", ["softmax"]],
+    en: ["softmax", "Turns scores into positive weights that sum to 1: e to the power of each, divided by the sum of all."],
+    ko: ["소프트맥스(softmax)", "점수를 합이 1인 양의 가중치로 바꿉니다. e의 거듭제곱을 구해 모두의 합으로 나눕니다.", ["softmax"]],
   },
   step: {
     en: ["step", "In training, one update of the weights; in decoding, one token of every hypothesis.", ["steps"]],

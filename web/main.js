@@ -7,7 +7,8 @@ import { compareView } from "./compare/view.js";
 import { element } from "./dom.js";
 import { siteOf } from "./cursor.js";
 import { goldText } from "./gold.js";
-import { asker, header, serverAt } from "./header.js";
+import { asker, header, receiverAt, serverAt } from "./header.js";
+import { writingOf } from "./sampling.js";
 import { State, remember } from "./state.js";
 import { pathOf } from "./path.js";
 import { questionTabs } from "./questions.js";
@@ -51,7 +52,7 @@ function knownOf({ findings, other, before }) {
 }
 
 /** The initial state: the model's alignment setting, or the sharpest head of its first trace. */
-function defaultsOf(raw, trace, live) {
+export function defaultsOf(raw, trace, live) {
   if (!trace.sites.length) return { lang: languageOf(raw), text: raw.text };
   const { setting, own_rows: ownRows, gold } = trace.findings;
   const at = setting?.at_input ?? ownRows ? "reads" : "writes";
@@ -77,9 +78,9 @@ function languageOf(raw) {
 
 /**
  * `answer`: what a page with a model in it answers requests by; otherwise a live page's server does.
- * `whole`: of a large saved page a promise of its other arrays: until then only the first picture is drawn.
+ * `receive`: takes a file, as `header` wants it. `whole`: of a large saved page a promise of its other arrays: until then only the first picture is drawn.
  */
-export function start(raw, root, { answer = raw.token && serverAt(raw.token), whole = null } = {}) {
+export function start(raw, root, { answer = raw.token && serverAt(raw.token), receive = receiverAt(raw.token), whole = null } = {}) {
   let partial = Boolean(whole);
   let trace = new Trace(raw);
   const live = Boolean(raw.token);
@@ -138,7 +139,7 @@ export function start(raw, root, { answer = raw.token && serverAt(raw.token), wh
     }
     top.fault(null);
     render();
-  }, (fault) => top.fault(fault));
+  }, (fault) => top.fault(fault), (text) => top.say(text));
   const again = ask && ((text = trace.text, prefix = [], picture = shown, begun = []) => {
     const segment = state.get("segment") === "" ? null : state.number("segment"); // null: the first with a word
     const same = pictures ? picture === shown : text === trace.text && (segment ?? trace.segment) === trace.segment;
@@ -149,7 +150,7 @@ export function start(raw, root, { answer = raw.token && serverAt(raw.token), wh
       walk: view === "walk" ? walkWanted(trace, state) : undefined, both: view === "compare", against: view === "layers" || view === "compare" ? state.get("against") : "",
     };
     trace.wishing = false;
-    ask({ text, segment, picture, written, prefix, begun, ...changes(state), ...wanted });
+    ask({ text, segment, picture, written, prefix, begun, ...changes(state), ...wanted, ...(raw.samples ? { writing: writingOf(state) } : {}) });
   });
   const top = header({ ...raw, live: Boolean(answer) }, state, (given) => {
     if (changed(state) || state.get("node")) state.set({ ...UNCHANGED, node: "" });
@@ -157,7 +158,7 @@ export function start(raw, root, { answer = raw.token && serverAt(raw.token), wh
     remember(state.fragment);
     if (!pictures && !given.text.trim()) top.fault("faultEmpty"); // the user is about to type
     else again(given.text, [], given.picture);
-  });
+  }, receive);
   const project = projector(top.node, state);
   const undo = () => {
     state.set(UNCHANGED);
@@ -197,7 +198,7 @@ export function start(raw, root, { answer = raw.token && serverAt(raw.token), wh
     root.dataset.guessing = tours.guessing(); // what would give the answer away
     rest.hidden = tours.guessing() !== "";
     if (!trace.sites.length) {
-      rest.replaceChildren(element("p", { class: "muted" }, pictures ? text.givePicture : trace.output ? text.unread : text.faultEmpty));
+      rest.replaceChildren(element("p", { class: "muted" }, pictures ? (live ? text.givePicture : text.chooseFirst) : trace.output ? text.unread : text.faultEmpty));
       return;
     }
     // A model in the page can be asked about texts, but not changed.

@@ -1,8 +1,9 @@
 /** Where the cursor is, as a path of links: the whole model, a map, a row, one product. */
 
-import { cursorIn, shareHead, siteOf, weightsMap } from "./cursor.js";
+import { cursorOf, siteOf } from "./cursor.js";
 import { element } from "./dom.js";
-import { cellOpened } from "./views/board.js";
+import { readable } from "./trace.js";
+import { cellOpened, rowName } from "./views/board.js";
 
 const DEEP = { overview: 0, grid: 0, board: 1, scrubber: 1, row: 3, walk: 3 }; // how deep in the path a view is
 
@@ -14,21 +15,19 @@ const DEEP = { overview: 0, grid: 0, board: 1, scrubber: 1, row: 3, walk: 3 }; /
 export function pathOf(trace, name, names, state, words) {
   if (!(name in DEEP)) return [];
   const site = siteOf(trace, state);
-  const all = shareHead(site, state);
-  const map = weightsMap(trace, site, state, all);
-  const { row, column } = cursorIn(trace, site, map, state);
-  const number = map.values[row * map.columns.length + column] ?? 0;
+  const { shown, map, row, column, query, key, weight } = cursorOf(trace, site, state);
+  const opened = row < 0 || column < 0 ? { query, key } : cellOpened(site, map, row, column, shown);
   const over = trace.axes[site.keys].grid && names.includes("scrubber") ? "scrubber" : "board";
-  const head = all === "mean" ? words.mean : all === "max" ? words.max : words.pathHead(String(Number(all) + 1));
+  const head = typeof shown === "number" ? words.pathHead(String(shown + 1)) : words[shown];
   const deepest = names.includes("row") ? "row" : over;
   const links = [
     ["overview", words.pathModel, "overview"],
     ["map", `${words[site.part]}, ${words.layerNumber(site.layer + 1)}, ${head}`, over],
-    ["row", `“${map.rows[row]}”`, deepest],
-    ["cell", `→ “${map.columns[column]}”: ${number.toFixed(3)}`, deepest],
+    ["row", `“${map.rows[row] ?? rowName(trace, site, query, words)}”`, deepest],
+    ["cell", `→ “${map.columns[column] ?? readable(site.columnTokens[key])}”: ${weight.toFixed(3)}`, deepest],
   ];
   const here = DEEP[name];
   return [element("nav", { class: "path", "aria-label": words.path }, ...links.map(([id, text, view], depth) =>
     element("button", { type: "button", id: `path-${id}`, "aria-current": depth === here ? "step" : null,
-      onclick: () => state.set({ part: site.part, layer: site.layer, ...(depth > 1 ? cellOpened(site, map, row, column, all) : {}), view }) }, text)))];
+      onclick: () => state.set({ part: site.part, layer: site.layer, ...(depth > 1 ? opened : {}), view }) }, text)))];
 }

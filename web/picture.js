@@ -39,6 +39,11 @@ export function brightness(weight, most) {
   return most ? Math.sqrt(Math.min(Math.max(weight / most, 0), 1)) : 0;
 }
 
+/** How many tokens of an axis come before its cells, which are the last ones. */
+export function beforeCells(count, [rows, columns]) {
+  return count - rows * columns;
+}
+
 /** The veil as a canvas of one pixel per cell: the smaller the weight, the darker. */
 function veil(weights, [rows, columns], most) {
   const canvas = document.createElement("canvas");
@@ -46,7 +51,7 @@ function veil(weights, [rows, columns], most) {
   canvas.height = rows;
   const context = canvas.getContext("2d");
   const image = context.createImageData(columns, rows);
-  weights.forEach((weight, i) => {
+  weights.slice(beforeCells(weights.length, [rows, columns])).forEach((weight, i) => {
     image.data.fill(GREY, 4 * i, 4 * i + 3);
     image.data[4 * i + 3] = Math.round(255 * VEIL * (1 - brightness(weight, most)));
   });
@@ -58,7 +63,7 @@ function veil(weights, [rows, columns], most) {
  * Draws an image and the map over it.
  *
  * look: { picture, grid, weights, most, smooth, marked }; at the weight `most` there is no veil,
- * and `marked` is the query cell.
+ * and `marked` is the query's place, which is framed if it is a cell.
  */
 export function drawLook(canvas, look, side) {
   const [width, height] = pictureSize(look.picture, look.grid, side);
@@ -76,8 +81,9 @@ export function drawLook(canvas, look, side) {
   if (image) context.drawImage(image, 0, 0, width, height);
   context.imageSmoothingEnabled = look.smooth;
   context.drawImage(veil(look.weights, look.grid, look.most), 0, 0, width, height);
-  if (look.marked === undefined) return;
-  const [x, y, w, h] = cellBox(look, [width, height]);
+  const marked = queryCell(look);
+  if (marked === null) return;
+  const [x, y, w, h] = cellBox({ grid: look.grid, marked }, [width, height]);
   context.lineWidth = 4;
   context.strokeStyle = "#ffffff";
   context.strokeRect(x, y, w, h);
@@ -108,9 +114,15 @@ export function drawLookOn(surface, look, [x, y, width, height], redraw) {
     frame(cell, "#ffffff", 3);
     frame(cell, "#1c1e26", 1);
   }
-  if (look.marked === undefined) return;
-  frame(look.marked, "#ffffff", 5);
-  frame(look.marked, "#c2410c", 3);
+  const query = queryCell(look);
+  if (query === null) return;
+  frame(query, "#ffffff", 5);
+  frame(query, "#c2410c", 3);
+}
+
+function queryCell({ marked, weights, grid }) {
+  const cell = marked === undefined ? -1 : marked - beforeCells(weights.length, grid);
+  return cell < 0 ? null : cell;
 }
 
 function cellBox({ grid: [rows, columns], marked }, [width, height]) {

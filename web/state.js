@@ -1,6 +1,9 @@
 /** The current state of the view, stored in the URL fragment, so that a link restores it. */
 
+import { USUAL_WRITING } from "./sampling.js";
+
 const DEFAULTS = {
+  ...USUAL_WRITING,
   view: "overview",
   part: "cross",
   layer: "",

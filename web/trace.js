@@ -89,7 +89,7 @@ export class Site {
 
   /** The mean entropy of the rows in nats, and the mean of each row's largest weight. */
   measures(head) {
-    const matrix = this.matrix(String(head), "weights");
+    const matrix = this.matrix(head, "weights");
     let entropy = 0;
     let confidence = 0;
     for (let r = 0; r < this.rows; r++) {
@@ -261,7 +261,7 @@ export function largest(values) {
 
 /** The weight of a map's cell in one head: the mean over its rows of the sums over its columns. */
 export function cellWeight(site, head, rows, columns) {
-  const matrix = site.matrix(String(head), "weights");
+  const matrix = site.matrix(head, "weights");
   let sum = 0;
   for (const row of rows) for (const column of columns) sum += matrix[row * site.columns + column];
   return sum / (rows.length || 1);
@@ -270,7 +270,7 @@ export function cellWeight(site, head, rows, columns) {
 /** The head whose largest weight among the words is the highest, as a mean over the rows. */
 export function sharpest(trace, site, unit, reading) {
   const found = Array.from({ length: site.heads }, (_, head) => {
-    const map = board(trace, site, site.matrix(String(head), "weights"), unit, reading);
+    const map = board(trace, site, site.matrix(head, "weights"), unit, reading);
     const width = map.columns.length;
     return map.rows.reduce((sum, _, r) => sum + Math.max(0, ...map.values.subarray(r * width, (r + 1) * width)), 0);
   });

@@ -11,10 +11,20 @@ const data = JSON.parse(document.getElementById("data").textContent);
 const page = document.getElementById("page");
 const state = {
   language: (navigator.language || "en").startsWith("ko") ? "ko" : "en",
-  model: data.models[0]?.id, text: "", terms: "", answers: [], layer: null, matrix: null, key: "", said: "", timer: 0, asked: null,
+  model: data.models[0]?.id, from: "", to: "", text: "", terms: "", answers: [], layer: null, matrix: null, key: "", said: "", timer: 0, asked: null,
 };
 const words = () => BOX_WORDS[state.language];
 const model = () => data.models.find((each) => each.id === state.model);
+/** The chosen pair of a model of several: any two of its languages, or its pairs. */
+const between = () => {
+  const { languages, pairs, source, target } = model();
+  const codes = Object.keys(languages);
+  if (!codes.length) return { source, target, sources: [], targets: [] };
+  const sources = pairs.length ? [...new Set(pairs.map(([read]) => read))] : codes;
+  const read = sources.includes(state.from) ? state.from : sources[0];
+  const targets = pairs.length ? pairs.filter((pair) => pair[0] === read).map((pair) => pair[1]) : codes.filter((code) => code !== read);
+  return { source: read, target: targets.includes(state.to) ? state.to : targets[0], sources, targets };
+};
 const parts = {};
 
 function frame() {
@@ -31,14 +41,20 @@ function frame() {
     page.replaceChildren(header, element("p", {}, own.none), element("ul", {}, ...data.others.map((each) => element("li", {}, each))), programs());
     return;
   }
+  const pair = between();
+  const language = (label, codes, code, name) => choice(label, codes.map((each) => [each, model().languages[each]]), code, (chosen) => {
+    state[name] = chosen;
+    frame();
+    later(0);
+  });
   parts.input = element("textarea", {
-    id: "source", placeholder: own.placeholder, spellcheck: "false", lang: model().source || null,
-    oninput: () => later(PAUSE),
+    id: "source", placeholder: own.placeholder, spellcheck: "false", lang: pair.source || null,
+    oninput: () => later(PAUSE), // the text is kept, should another language be chosen meanwhile
     onkeydown: (event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && later(0),
   });
   parts.input.value = state.text;
-  parts.written = element("div", { class: "written", lang: model().target || null, "aria-live": "polite" });
-  parts.source = element("p", { class: "seen-source", lang: model().source || null });
+  parts.written = element("div", { class: "written", lang: pair.target || null, "aria-live": "polite" });
+  parts.source = element("p", { class: "seen-source", lang: pair.source || null });
   parts.sure = element("span", { class: "muted" });
   parts.notes = element("p", { class: "noted", role: "status" });
   parts.said = element("p", { class: "fault", role: "status" });
@@ -59,14 +75,15 @@ function frame() {
         frame();
         later(0);
       }),
+      ...(pair.sources.length ? [language(own.from, pair.sources, pair.source, "from"), language(own.to, pair.targets, pair.target, "to")] : []),
       ...(data.key ? [field(own.key, state.key, (given) => { state.key = given; later(0); })] : [])),
     parts.said,
     element("div", { class: "box" },
       element("div", { class: "side" },
-        element("h2", {}, element("label", { for: "source" }, own.source), model().source), parts.input,
+        element("h2", {}, element("label", { for: "source" }, own.source), pair.source), parts.input,
         element("footer", {}, element("span"), element("button", { onclick: () => { parts.input.value = ""; later(0); parts.input.focus(); } }, own.clear))),
       element("div", { class: "side" },
-        element("h2", {}, element("span", {}, own.target), model().target), parts.written, parts.source, parts.notes,
+        element("h2", {}, element("span", {}, own.target), pair.target), parts.written, parts.source, parts.notes,
         element("footer", {}, parts.sure, copy))),
     parts.others, element("p", { class: "help" }, own.hint),
     element("details", { open: state.terms !== "" }, element("summary", {}, own.terms), element("p", { class: "help" }, own.termsHelp), parts.terms),
@@ -76,20 +93,21 @@ function frame() {
 
 function programs() {
   const address = new URL(".", location.href).href.replace(/\/$/, ""); // a proxy may serve the page under a path
+  const pair = data.models.length ? between() : {};
   return element("details", {}, element("summary", {}, words().api),
-    element("pre", {}, `curl ${address}/translate -d q="..." -d source=${model()?.source || "en"} -d target=${model()?.target || "ko"}\ncurl ${address}/v1/models\n${address}/openapi.json`));
+    element("pre", {}, `curl ${address}/translate -d q="..." -d source=${pair.source || "en"} -d target=${pair.target || "ko"}\ncurl ${address}/v1/models\n${address}/openapi.json`));
 }
 
 const plain = () => state.answers.map((each) => each?.text ?? "").join("\n");
 
 function later(pause) {
+  state.text = parts.input.value;
   clearTimeout(state.timer);
   state.timer = setTimeout(translate, pause);
 }
 
 /** Each line is a text of its own, so that line breaks stay. */
 async function translate() {
-  state.text = parts.input.value;
   state.asked?.abort(); // the server drops what nobody waits for
   const lines = state.text.split("\n");
   const given = lines.filter((line) => line.trim());
@@ -117,9 +135,10 @@ function glossary() {
 
 async function ask(body, signal) {
   const headers = { "Content-Type": "application/json" };
+  const { source, target, sources } = between();
   if (state.key) headers.Authorization = `Bearer ${state.key}`;
   try {
-    const reply = await fetch("v1/translate", { method: "POST", headers, signal, body: JSON.stringify({ model: state.model, ...body }) });
+    const reply = await fetch("v1/translate", { method: "POST", headers, signal, body: JSON.stringify({ model: state.model, ...(sources.length ? { from: source, to: target } : {}), ...body }) });
     if (reply.ok) return await reply.json();
     if (BUSY.has(reply.status)) {
       const seconds = Number(reply.headers.get("Retry-After")) || 1;

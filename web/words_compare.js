@@ -14,6 +14,7 @@ export const COMPARE = {
     noCounterpart: (name) => `“${name}” has no attention of this kind.`,
     otherKind: "The pinned state shows another kind of attention: choose the same kind to compare.",
     noSuchCell: "one side has no such word",
+    littleShared: (shared, count) => `The two share ${shared} of ${count} words read: there is nothing to subtract.`,
     nothingShared: "The two have no cell in common.",
     nothingChanged: "No weight in this map changed by as much as 0.05 points.",
     largestChange: (query, key, before, after, points, more, [first, second]) =>
@@ -67,6 +68,7 @@ export const COMPARE = {
     noCounterpart: (name) => `‘${name}’에는 이런 어텐션이 없습니다.`,
     otherKind: "고정한 상태는 다른 종류의 어텐션입니다. 견주어 보려면 같은 종류를 고르세요.",
     noSuchCell: "한쪽에 이 단어가 없습니다",
+    littleShared: (shared, count) => `읽은 단어 ${count}개 가운데 ${shared}개만 같아서, 뺄 것이 없습니다.`,
     nothingShared: "양쪽에 다 있는 칸이 없습니다.",
     nothingChanged: "이 지도에서 0.05%p 넘게 달라진 가중치가 없습니다.",
     largestChange: (query, key, before, after, points, more, [first, second]) =>

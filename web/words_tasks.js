@@ -47,6 +47,17 @@ const MATTERED_KO = {
   takeCellOut: (cell) => `${cell} 칸 가리기`,
 };
 
+const LABELLED_EN = {
+  ...MATTERED_EN,
+  outputWord: "Label",
+  matteredHelp: "Each map is a different measure of how much each cell of the image contributed to the label: bright areas contributed, and framed cells made the label less probable. Attention is that of the last layer; rollout and flow follow the weights of all layers down to the cells; gradients give the effect of a small change of a cell, occlusion how much less probable the label becomes when the vector of the cell is set to zero, and pixel occlusion when the pixels of the cell are covered. The measures often disagree; the tables of rank correlation show how much.",
+};
+const LABELLED_KO = {
+  ...MATTERED_KO,
+  outputWord: "레이블",
+  matteredHelp: "지도마다 다른 방법으로 이미지의 각 칸이 레이블에 기여한 정도를 잽니다. 밝은 곳이 기여한 곳이고, 테두리 친 칸은 레이블의 확률을 낮춘 곳입니다. 어텐션은 마지막 층의 어텐션이고, 롤아웃과 흐름은 모든 층의 어텐션 가중치를 칸까지 따라 내려갑니다. 기울기는 칸이 조금 바뀔 때 확률의 변화, 가리기(occlusion)는 칸의 벡터를 0으로 만들 때, 픽셀 가리기는 칸의 픽셀을 덮을 때 레이블의 확률이 얼마나 줄어드는지를 나타냅니다. 방법끼리 어긋날 때가 많으며, 얼마나 어긋나는지는 순위 상관 표에 나옵니다.",
+};
+
 export const TASKS = {
   en: {
     "picture-text": {
@@ -82,7 +93,7 @@ export const TASKS = {
       beamHelp: "The probability of each label.",
     },
     "picture-label": {
-      ...SWITCHES_EN,
+      ...SWITCHES_EN, ...LABELLED_EN,
       image: "image self-attention (cells → cells)",
       beam: "Labels",
       output: "Label",
@@ -125,7 +136,7 @@ export const TASKS = {
       beamHelp: "레이블마다 확률을 보여 줍니다.",
     },
     "picture-label": {
-      ...SWITCHES_KO,
+      ...SWITCHES_KO, ...LABELLED_KO,
       image: "칸 → 칸 (이미지 셀프 어텐션)",
       beam: "레이블",
       output: "레이블",

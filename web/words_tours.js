@@ -32,19 +32,19 @@ export const TOURS = {
     gameNothing: "There is nothing to guess in this text.",
     games: {
       look: {
-        title: "Which word did it look at?",
+        title: "Which word did it attend to?",
         about: "Guess the word with the largest attention weight, then see the bands.",
         ask: {
-          writes: (word) => `When “${word}” was written, which word did the model look at most?`,
-          reads: (word) => `While reading “${word}”, which word did the model look at most?`,
-          self: (word) => `Which word did “${word}” look at most?`,
+          writes: (word) => `When “${word}” was written, which word did the model attend to most?`,
+          reads: (word) => `While reading “${word}”, which word did the model attend to most?`,
+          self: (word) => `Which word did “${word}” attend to most?`,
         },
       },
       which: {
         title: "Which word was it?",
         about: "See where the model looked, guess the word that it was writing, then see.",
         ask: "The image is bright where the model looked. Which word of the caption was it writing?",
-        map: (places) => `The image as this word looked at it. Strongest: ${places.join("; ")}.`,
+        map: (places) => `The image as this word attended to it. Strongest: ${places.join("; ")}.`,
         shared: (word, percent) => `The map of “${word}” has ${percent} of its weight in the same places.`,
       },
       head: {
@@ -96,7 +96,7 @@ export const TOURS = {
     gameNothing: "이 텍스트에는 맞힐 문제가 없습니다.",
     games: {
       look: {
-        title: "어느 단어를 보았을까?",
+        title: "어느 단어에 주목했을까?",
         about: "가중치가 가장 큰 단어를 맞힌 다음, 띠로 확인합니다.",
         ask: {
           writes: (word) => `“${word}” — 모델은 이 단어를 쓸 때 어느 단어에 가장 많이 주목했을까요?`,

@@ -158,7 +158,7 @@ const KO = {
       ? `기록된 가중치입니다. “${name}”의 가중치가 ${number(weight)}, 곧 ${percent(weight)}로 가장 큽니다.`
       : linear
         ? `여기에는 softmax가 없습니다. 곱을 모두의 합으로 나눕니다. “${name}”: ${number(power)} / ${number(sum)} = ${number(weight)}, 곧 ${percent(weight)}.`
-        : `softmax의 뒷부분: 저마다 합으로 나눕니다. “${name}”: ${number(power)} / ${number(sum)} = ${number(weight)}, 곧 주목의 ${percent(weight)}입니다.`,
+        : `softmax의 뒷부분: 각각을 합으로 나눕니다. “${name}”: ${number(power)} / ${number(sum)} = ${number(weight)}, 곧 주목의 ${percent(weight)}입니다.`,
     sum: ({ name, weight, sofar }) => `“${name}”의 값(value)에 ${with_(weight, "을")} 곱해 결과 z에 더합니다. 지금까지 주목의 ${percent(sofar)}를 썼습니다.`,
     sumOthers: ({ count, weight, sofar }) => `나머지 키 ${count}개의 가중치는 모두 ${number(weight)}입니다. 그 값(value)들도 더합니다. 지금까지 주목의 ${percent(sofar)}를 썼습니다.`,
     mixed: ({ heads, head, width }) => heads > 1

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from jumok.decoding import DecodingOptions
     from jumok.evaluation.text import score_text
     from jumok.inspection.page.notebook import page
+    from jumok.inspection.rollout import rollout
     from jumok.inspection.trace import Axis, Trace
     from jumok.inspection.trace_file import Recording, load_trace
     from jumok.kinds import Kind
@@ -63,6 +64,7 @@ __all__ = [
     "plot",
     "record",
     "register",
+    "rollout",
     "score_text",
     "states_of",
     "trace",
@@ -91,6 +93,7 @@ _HOMES = {
     "page": "jumok.inspection.page.notebook",
     "patched": "jumok.tracing.changes",
     "record": "jumok.tracing.record",
+    "rollout": "jumok.inspection.rollout",
     "score_text": "jumok.evaluation.text",
     "states_of": "jumok.tracing.states",
     "trace": "jumok.tracing.catalog",

@@ -36,6 +36,7 @@ from jumok.specs import (
     NormSpec,
     OutputProcessSpec,
     PositionSpec,
+    RecurrenceSpec,
     ScoreSpec,
     Spec,
 )
@@ -105,7 +106,7 @@ PARTS: dict[str, dict[str, PartEntry]] = {
     "attention": {
         "heads": PartEntry(
             "jumok.attention.multihead:MultiHeadAttention",
-            AttentionSpec(engine=True, softmax=True),
+            AttentionSpec(engine=True, softmax=True, keys=("rotary_dim",)),
         ),
         "differential": PartEntry(
             "jumok.attention.variants.differential:DifferentialAttention",
@@ -138,6 +139,9 @@ PARTS: dict[str, dict[str, PartEntry]] = {
                 refuses={"score": "scaled-dot", "score_cap": None, "sinks": False, "window": None},
                 kept=((2, 2), (2, 1)),  # features, of which an exponential is kept
             ),
+        ),
+        "ssru": PartEntry(
+            "jumok.attention.variants.ssru:SimpleRecurrence", RecurrenceSpec(engine=True)
         ),
     },
     "output_process": {
@@ -177,6 +181,10 @@ PARTS: dict[str, dict[str, PartEntry]] = {
             "jumok.positions.sinusoidal:SinusoidalPositions",
             PositionSpec(engine=True, limited=True),
         ),
+        "sinusoidal-inclusive": PartEntry(
+            "jumok.positions.sinusoidal:InclusiveSinusoidalPositions",
+            PositionSpec(engine=True, limited=True),
+        ),
         "learned": PartEntry(
             "jumok.positions.learned:LearnedPositions",
             PositionSpec(engine=True, learned=True, limited=True),
@@ -187,6 +195,10 @@ PARTS: dict[str, dict[str, PartEntry]] = {
         ),
         "alibi": PartEntry(
             "jumok.positions.alibi:AlibiPositions", PositionSpec(engine=True, enters="scores")
+        ),
+        "relative": PartEntry(
+            "jumok.positions.relative:RelativePositions",
+            PositionSpec(engine=True, enters="scores", buckets=True),
         ),
     },
 }

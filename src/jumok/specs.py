@@ -50,11 +50,12 @@ class AttentionSizes:
         dim: width of the states.
         heads, kv_heads: their number, and that of the heads of keys and values.
         head_dim, value_dim: widths of one head's query, and of its value.
-        bias: whether the projections have biases.
+        bias: whether the projections of queries, keys and values have biases.
         epsilon: of norms.
         latent_dim: width of what keys and values are made of; 0: they are projected directly.
         query_latent_dim: the same of queries.
         rotary_dim: of `head_dim`, how much rotary positions turn.
+        output_bias: whether the layer that mixes the heads has a bias.
     """
 
     dim: int
@@ -67,6 +68,7 @@ class AttentionSizes:
     latent_dim: int = 0
     query_latent_dim: int = 0
     rotary_dim: int = 0
+    output_bias: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -200,6 +202,8 @@ class PositionSpec(Spec):
         enters: where it enters a model (`positions/interfaces.py`).
         narrow: whether its vectors are single numbers.
         learned: whether its table of vectors is a parameter.
+        buckets: whether it has a table of biases, with relative_buckets rows, which the blocks of a
+            stack share.
         pairs: whether it turns the elements of heads in pairs.
         limited: whether it is made for texts of up to `max_length` tokens.
     """
@@ -208,6 +212,7 @@ class PositionSpec(Spec):
     enters: Entrance = "vectors"
     narrow: bool = False
     learned: bool = False
+    buckets: bool = False
     pairs: bool = False
     limited: bool = False
 
@@ -244,6 +249,8 @@ class AttentionSpec(Spec):
         keys: the keys of [model] that belong to it alone.
         refuses: the keys of [model] that have to keep their defaults, which are these.
         vectors: the names of further parameters, and their widths as multiples of head_dim.
+        recurrent: whether it reads from left to right and keeps one state of fixed size: it has
+            no heads, scores or positions, and only a decoder may have it.
         values: the width of what a head's weights are multiplied with, as a multiple of value_dim.
         kept: multiples of head_dim and of value_dim that are kept for the backward pass: for each
             head and query, and for each head of keys and state.
@@ -253,6 +260,7 @@ class AttentionSpec(Spec):
     softmax: bool = False
     scores: bool = True
     pairs: bool = False
+    recurrent: bool = False
     keys: tuple[str, ...] = ()
     refuses: Mapping[str, object] = field(default_factory=dict)
     vectors: Mapping[str, int] = field(default_factory=dict)
@@ -266,7 +274,7 @@ class AttentionSpec(Spec):
             asked: the recipe's `rotary_dim`.
             turns: whether its positions turn queries and keys.
         """
-        return head_dim
+        return asked or head_dim
 
     def tensors(self, sizes: AttentionSizes) -> Shapes:
         """The names and shapes of its parameters, without those of its parts."""
@@ -275,7 +283,7 @@ class AttentionSpec(Spec):
             **linear("query", dim, sizes.heads * sizes.head_dim, bias),
             **linear("key", dim, sizes.kv_heads * sizes.head_dim, bias),
             **linear("value", dim, sizes.kv_heads * sizes.value_dim, bias),
-            **linear("output", sizes.heads * sizes.value_dim, dim, bias),
+            **linear("output", sizes.heads * sizes.value_dim, dim, sizes.output_bias),
             **{key: (times * sizes.head_dim,) for key, times in self.vectors.items()},
         }
 
@@ -312,10 +320,27 @@ class LatentSpec(AttentionSpec):
             "norm.weight": (made,),
             **linear("key", made, sizes.heads * fixed, bias=False),
             **linear("value", made, sizes.heads * sizes.value_dim, bias=False),
-            **linear("output", sizes.heads * sizes.value_dim, dim, sizes.bias),
+            **linear("output", sizes.heads * sizes.value_dim, dim, sizes.output_bias),
         }
 
     def kept_numbers(self, sizes: AttentionSizes, kv_heads: int) -> int:  # noqa: ARG002
         """The expanded keys and values, and what they and the queries are made of."""
         expanded = super().kept_numbers(sizes, sizes.heads)
         return expanded + 3 * (sizes.latent_dim + sizes.query_latent_dim) + sizes.rotary_dim
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecurrenceSpec(AttentionSpec):
+    """A recurrence in the place of self-attention: a forget gate, and what it lets in."""
+
+    recurrent: bool = True
+    scores: bool = False
+
+    def tensors(self, sizes: AttentionSizes) -> Shapes:
+        """The names and shapes of its parameters."""
+        gate = linear("forget", sizes.dim, sizes.dim, sizes.bias)
+        return gate | linear("input", sizes.dim, sizes.dim, bias=False)
+
+    def kept_numbers(self, sizes: AttentionSizes, kv_heads: int) -> int:  # noqa: ARG002
+        """Gates, inputs and their products in the rounds of the running sum, of short texts."""
+        return 12 * sizes.dim

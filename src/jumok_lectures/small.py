@@ -178,14 +178,14 @@ def train(task: SmallRun) -> Trained:
         untrained(small, recipe, prepared, seed),
         small.objective,
         recipe.training,
-        update_stream(recipe, prepared.train, prepared.tokenizer),
+        update_stream(recipe, prepared.train, prepared.tokenizers),
         seed,
         precision,
         shares=SHARES,
         threads=min(SHARES, torch.get_num_threads()),
     )
     with one_thread():
-        batches = validation_batches(prepared.validation, 1024)
+        batches = validation_batches(prepared.validation[0], 1024)
         loss = mean_loss(small.objective, averaged, batches)
     return Trained(alone(averaged), prepared.tokenizer, losses, loss)
 
@@ -209,7 +209,7 @@ def first_batch(small: Small, seed: int, cache: Path) -> tuple[Transformer, Batc
     home = small.corpus(cache)
     recipe = config(small, small.steps, seed, home)
     prepared = prepare_translation(recipe, home, cache / "ids", lambda _: None)
-    updates = update_stream(recipe, prepared.train, prepared.tokenizer)
+    updates = update_stream(recipe, prepared.train, prepared.tokenizers)
     model = untrained(small, recipe, prepared, seed)
     assert isinstance(model, Transformer)
     return model, next(updates)[0]

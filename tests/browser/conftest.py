@@ -16,7 +16,9 @@ from jumok.inspection.page.document import page as html
 from jumok.inspection.trace import Trace
 from jumok.serving.answers import answers
 from jumok.serving.local import LocalServer
+from jumok.systems.in_page.page import PageModel
 from jumok.tracing.comparison import Comparison
+from tests.browser.bare import bare_page
 from tests.browser.kinds import Folders, whole
 
 HERE = Path(__file__).parent
@@ -276,3 +278,23 @@ def live(browser, tiny_bundle):
     server.shutdown()
     server.server_close()
     assert faults == []
+
+
+@pytest.fixture
+def asked(browser, tmp_path):
+    """Opens a bare page offline; what it returns calls a function of that page."""
+    from playwright.sync_api import expect
+
+    context = browser.new_context(offline=True)
+
+    def open_bare(given: PageModel | Path, **changes: object):
+        page = context.new_page()
+        file = tmp_path / "bare.html"
+        page.goto(
+            (given if isinstance(given, Path) else bare_page(given, file, **changes)).as_uri()
+        )
+        expect(page).to_have_title("ready", timeout=60_000)
+        return lambda name, given: page.evaluate(f"(given) => window.{name}(given)", given)
+
+    yield open_bare
+    context.close()

@@ -1,5 +1,7 @@
 """The page of `jumok serve` in a real browser: a translation box that a person can use."""
 
+import json
+import shutil
 from collections.abc import Iterator
 from types import SimpleNamespace
 
@@ -92,3 +94,27 @@ def test_a_text_is_shown_as_text_and_nothing_else_is_loaded(browser, server):
     answer = httpx.get(f"{server.url}/")
     assert "default-src 'none'" in answer.text
     assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+def test_the_languages_of_a_model_of_several_are_chosen(browser, tiny_bundle, tmp_path):
+    folder = shutil.copytree(tiny_bundle, tmp_path / "model")
+    config = json.loads((folder / "config.json").read_text())
+    config["languages"] = {"eng_Latn": {}, "deu_Latn": {"asked": 7}, "fra_Latn": {"asked": 9}}
+    config["pairs"] = [["eng_Latn", "deu_Latn"], ["eng_Latn", "fra_Latn"]]
+    (folder / "config.json").write_text(json.dumps(config))
+    with serving(tmp_path, f"both={folder}") as server:
+        person = reader(browser, server)
+        page = person.page
+        page.set_default_timeout(60_000)
+        page.get_by_label("Text", exact=True).fill("the cat sat")
+        into = page.get_by_label("To", exact=True)
+        assert into.locator("option").all_inner_texts() == ["German", "French"]
+        for code in ("fr", "de"):
+            with page.expect_response("**/v1/translate") as answered:
+                into.select_option(code)
+            assert answered.value.request.post_data_json["to"] == code
+            asked = {"text": "the cat sat", "from": "en", "to": code}
+            answer = httpx.post(f"{server.url}/v1/translate", json=asked, timeout=60).json()
+            assert answered.value.json()["answers"][0]["text"] == answer["answers"][0]["text"]
+        assert not person.serious()
+        assert not person.faults

@@ -1,14 +1,10 @@
 """A model in a page: offline, the same translations and attention as the engine's in Python."""
 
 import io
-import json
-import os
 import random
 import re
-import subprocess
-import sys
 import unicodedata
-from pathlib import Path
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -20,11 +16,10 @@ from jumok.data.pieces import read_pieces
 from jumok.data.tokenizer import Tokenizer, normalize
 from jumok.engine.structures import library
 from jumok.engine.wasm import SIMD_FLAG, build_module, engine_wasm, missing_compiler
-from jumok.kernels.libraries.levels import machine
+from jumok.systems.in_page.translator import WebTranslator
 from jumok.systems.translation.kept.edges import core
-from jumok.systems.translation.web import WebTranslator
 from smallworld.corpus import pairs
-from tests.browser.bare import SHORT, bare_page
+from tests.browser.bare import SHORT, check_weights, on_plain_processor
 from tests.browser.comparing import aligned, names, tables
 from tests.browser.conftest import open_controls
 from tests.conftest import TINY_TEXT
@@ -36,7 +31,6 @@ pytestmark = [
     pytest.mark.skipif(missing_compiler() is not None, reason="needs zig"),
 ]
 
-ROOT = Path(__file__).parents[2]
 SENTENCES = [
     pair.source for pair, _ in zip(pairs("test", maximum_words=8), range(200), strict=False)
 ]
@@ -49,40 +43,6 @@ def exported(tmp_path_factory) -> WebTranslator:
     return WebTranslator(read_bundle(folder), "int8", SHORT)
 
 
-@pytest.fixture
-def asked(browser, tmp_path):
-    """Opens a bare page offline; what it returns calls a function of that page."""
-    context = browser.new_context(offline=True)
-
-    def open_bare(given: WebTranslator | Path, **changes: object):
-        page = context.new_page()
-        file = tmp_path / "bare.html"
-        page.goto(
-            (given if isinstance(given, Path) else bare_page(given, file, **changes)).as_uri()
-        )
-        expect(page).to_have_title("ready", timeout=60_000)
-        return lambda name, given: page.evaluate(f"(given) => window.{name}(given)", given)
-
-    yield open_bare
-    context.close()
-
-
-def on_plain_processor(
-    folder: Path, kind: str, texts: list[str], home: Path
-) -> tuple[dict[str, np.ndarray], Path]:
-    """The answers of the engine in Python, compiled without fused multiply-add, and a page.
-
-    Both are of one process: numpy may sum a product of matrices in another order in another one.
-    """
-    given, to, page = home / "texts.json", home / "answers.npz", home / "page.html"
-    given.write_text(json.dumps(texts), "utf-8")
-    level = {"JUMOK_CPU": "v2"} if machine() == "x86_64" else {}
-    files = folder, kind, given, to, page
-    command = [sys.executable, "-m", "tests.browser.bare", *map(str, files)]
-    subprocess.run(command, cwd=ROOT, env=os.environ | level, check=True)
-    return dict(np.load(to)), page
-
-
 def test_the_page_reads_and_copies_what_python_does(asked, exported):
     """Three hundred lines: bullets, numbers, quotes, emoji, placeholders, addresses, Hangul."""
     page = asked(exported)
@@ -90,7 +50,8 @@ def test_the_page_reads_and_copies_what_python_does(asked, exported):
     spans = [core(text) for text in texts]
     expected = [span and text[slice(*span)] for text, span in zip(texts, spans, strict=True)]
     assert page("cores", texts) == expected
-    bare, edged, copied = (page("looked", text) for text in ("A cat.", "1. “A cat.” ²", " 20 % "))
+    typed = ("A cat.", "1. “A cat.” ²", " 20 % ")
+    bare, edged, copied = (page("looked", {"text": text}) for text in typed)
     assert edged["output"] == f"1. “{bare['output']}” ²"
     assert edged["findings"]["written"] == bare["findings"]["written"]
     assert (copied["output"], copied["sites"]) == ("20 %", [])
@@ -118,20 +79,26 @@ def test_the_page_computes_the_bits_of_the_engine(asked, tmp_path, kind, changes
     expected, page = on_plain_processor(folder, kind, texts, tmp_path)
     look = asked(page)
     for number, text in enumerate(texts):
-        found = look("looked", text)
+        found = look("looked", {"text": text})
         tokens = expected[f"{number}/tokens"].tolist()
         assert found["findings"]["written"] == tokens, text
         assert found["output"] == re.sub(" {2,}", " ", tokenizer.decode(tokens).strip())
         steps = [step["log_probability"] for step in found["steps"]]
         known = expected[f"{number}/log_probabilities"]  # without END's, where a text was cut
         np.testing.assert_allclose(steps[: len(known)], known, atol=1e-5)
-        for site in found["sites"]:
-            shown = np.array(site["weights"], np.float32).reshape(site["shape"])
-            weights = expected[f"{number}/{site['part']}.{site['layer']}"]
-            if machine() == "x86_64":
-                np.testing.assert_array_equal(shown, weights)
-            else:  # elsewhere no level lacks fused multiply-add
-                np.testing.assert_allclose(shown, weights, atol=0.05)
+        check_weights(found["sites"], number, expected)
+
+
+@pytest.mark.parametrize("beam", [1, 3])
+def test_what_is_written_is_shown_while_it_is_searched(asked, tmp_path, beam):
+    bundle = read_bundle(transformer(tmp_path / "model"))
+    page = asked(WebTranslator(bundle, "int8", replace(SHORT, beam=beam)))
+    said, whole = page("said", "the cat sat")
+    tokens = page("looked", {"text": "the cat sat"})["findings"]["written"]
+    assert len(said) >= len(tokens) > 2
+    if beam == 1:
+        assert all(whole.startswith(each.rstrip("\ufffd")) for each in said)
+        assert len(set(said)) > 2
 
 
 @pytest.mark.parametrize(
@@ -149,7 +116,7 @@ def test_without_vectors_the_module_computes_the_same(asked, exported, tmp_path,
     fast = asked(exported)
     plain = asked(exported, wasm=(tmp_path / "plain.wasm").read_bytes())
     for text in TINY_TEXT:
-        found, expected = (one("looked", text) for one in (fast, plain))
+        found, expected = (one("looked", {"text": text}) for one in (fast, plain))
         assert found["sites"] == expected["sites"]
         assert found["steps"] == expected["steps"]
 
@@ -251,8 +218,8 @@ def test_a_text_that_is_typed_is_translated_and_drawn_at_once(reading, exported)
 
 
 def test_two_texts_are_shown_side_by_side(reading, exported):
-    words = set(SENTENCES[0].split())
-    second = next(each for each in SENTENCES[1:] if len(words & set(each.split())) > 1)
+    first, *others = SENTENCES[0].split()
+    second = " ".join([SENTENCES[1].split()[0], "old", first, *others[:-1]])
     reader = reading(exported.page("a model", SENTENCES[:1]))
     reader.tab("A | B")
     open_controls(reader.page)

@@ -136,10 +136,10 @@ def test_keyboard_alone_is_enough(opened):
 
 def test_korean_readers_get_korean(opened):
     reader = opened(trace(), "ko-KR")
-    assert reader.page.locator("h1").inner_text().startswith("모델이 무엇을 보았나")
+    assert reader.page.locator("h1").inner_text().startswith("모델이 무엇에 주목했나")
     assert reader.page.locator("html").get_attribute("lang") == "ko"
     reader.page.get_by_role("button", name="English").click()
-    assert reader.page.locator("h1").inner_text().startswith("What the model looked at")
+    assert reader.page.locator("h1").inner_text().startswith("What the model attended to")
 
 
 def test_tokens_are_text_whatever_they_say(opened):

@@ -105,7 +105,7 @@ def test_tours_and_games_run_in_a_cell(cell, tmp_path):
     frame.locator("#start-game-look").click()
     playwright.expect(frame.locator("#panel")).to_be_hidden()
     frame.locator(".options button").first.click()
-    playwright.expect(frame.locator("#game-verdict")).to_contain_text("was written while looking")
+    playwright.expect(frame.locator("#game-verdict")).to_contain_text("was written while attending")
     frame.locator("#game-end").click()
     # A BERT writes nothing, and has no tour; a translator has its tours again.
     alone = load_family(save(bert().bert, tmp_path / "bert"), device="cpu").trace("the cats sat")

@@ -18,9 +18,9 @@ from tests.inspection.traces import HOSTILE, found, trace
 
 expect = pytest.importorskip("playwright.sync_api", reason="needs the package playwright").expect
 
-WRITTEN = re.compile(r"“(.+?)” was written while looking at (.+?) \(([\d.]+ %)\)(.*)")
+WRITTEN = re.compile(r"“(.+?)” was written while attending to (.+?) \(([\d.]+ %)\)(.*)")
 LOOKED = re.compile(
-    r"(?:While reading )?“?(.+?)”?(?:, the model)? looked (?:most )?at (.+?) \(([\d.]+ %)\)(.*)"
+    r"(?:While reading )?“?(.+?)”?(?:, the model)? attended (?:most )?to (.+?) \(([\d.]+ %)\)(.*)"
 )
 LESS = re.compile(r"([\d,.]+) times (less|more) probable|(\d+) % (less|more) probable")
 KINDS = (
@@ -106,8 +106,9 @@ def test_the_sentence_of_every_kind_is_true(opened, folders, kind):
     assert percent(share) == pytest.approx(values[row, column], abs=0.0051)
     effect = change_of(sentence)
     next_word = recorded.findings.own_rows
-    if recorded.findings.attribution and row + next_word < len(queries.texts):
-        blank = recorded.findings.attribution["words"].measures["blank"][site.keys]
+    words = recorded.findings.attribution if site.part != "image" else {}
+    if words and row + next_word < len(queries.texts):
+        blank = words["words"].measures["blank"][site.keys]
         assert effect == pytest.approx(blank[row + next_word, column], abs=0.06)
     elif recorded.steps and head is not None:
         family = load_family(folders[kind][0], device="cpu")
@@ -329,7 +330,7 @@ def test_a_long_text_has_an_overview_without_scrolling_sideways(opened):
     recorded = Trace("long", "weights", " ".join(names), "", {"text": axis}, (site,), task="bert")
     reader = opened(recorded, view="overview")
     reader.page.locator("#row-3").focus()
-    assert "“w3” looked most at “w126” (90 %)" in said(reader)
+    assert "“w3” attended most to “w126” (90 %)" in said(reader)
     assert reader.page.evaluate("document.documentElement.scrollWidth") <= 1200
 
 

@@ -74,10 +74,10 @@ def test_a_path_is_typed_and_comes_back_by_the_link(shown):
     page, other = shown.page, shown.pictures[1]
     assert page.locator("#text").input_value() == "0.png"
     shown.type_path(other)
-    expect(page).to_have_title("What the model looked at: 1.png")
+    expect(page).to_have_title("What the model attended to: 1.png")
     expect(page.locator("header dd").last).to_have_text(shown.captions[1])
     page.reload()
-    expect(page).to_have_title("What the model looked at: 1.png")
+    expect(page).to_have_title("What the model attended to: 1.png")
     assert page.locator("#text").input_value() == str(other)
 
 
@@ -90,7 +90,7 @@ def test_a_path_that_leads_nowhere_is_said_and_the_picture_stays(shown):
     expect(page.locator(".fault")).to_be_empty()
     expect(page.locator("dd.changed")).to_have_count(1)
     assert "nowhere" not in page.url
-    expect(page).to_have_title("What the model looked at: 0.png")
+    expect(page).to_have_title("What the model attended to: 0.png")
 
 
 def test_a_file_is_chosen_and_asked_about_further(shown):
@@ -98,13 +98,13 @@ def test_a_file_is_chosen_and_asked_about_further(shown):
     with page.expect_file_chooser() as chooser:
         page.get_by_role("button", name="Choose a file…").click()
     chooser.value.set_files(shown.pictures[1])
-    expect(page).to_have_title("What the model looked at: 1.png")
+    expect(page).to_have_title("What the model attended to: 1.png")
     expect(page.locator("header dd").last).to_have_text(shown.captions[1])
     assert page.locator("#text").input_value() == "1.png"
     open_view(page, "Head ablation")
     page.locator('.switches button[aria-pressed="true"]').first.click()
     expect(page.locator("dd.changed")).to_have_count(1)
-    expect(page).to_have_title("What the model looked at: 1.png")
+    expect(page).to_have_title("What the model attended to: 1.png")
 
 
 def test_a_cell_is_taken_out_and_put_back(shown):
@@ -128,7 +128,7 @@ def test_what_is_no_picture_is_refused(shown, tmp_path):
     file.write_bytes(b"no picture at all")
     page.locator("#file").set_input_files(file)
     expect(page.locator(".fault")).to_contain_text("broken.png")
-    expect(page).to_have_title("What the model looked at: 0.png")
+    expect(page).to_have_title("What the model attended to: 0.png")
 
 
 def test_a_decompression_bomb_is_refused(shown, tmp_path):

@@ -21,10 +21,10 @@ SCREENS = [(1280, "light", "en"), (1280, "dark", "ko"), (400, "dark", "en"), (40
 
 TYPED = {
     "Transformer": "the old dog sat",
-    "Bahdanau's RNN": "the dog barked",
+    "Bahdanau's RNN": "the dog sat",
     "language model": "a b",
-    "masked model": "a [MASK] dog",
-    "text classifier": "the dog barked",
+    "masked model": "a [MASK] sat",
+    "text classifier": "the dog sat",
     "BERT": "the cat sat down",
 }
 

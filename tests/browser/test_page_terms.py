@@ -77,8 +77,8 @@ def test_views_stand_below_the_questions_that_they_answer(opened):
     page = reader.page
     questions = page.locator(".questions [role=tab]").all_inner_texts()
     assert questions == [
-        "Where did it look?",
-        "Why so strongly?",
+        "What did it attend to?",
+        "How is it computed?",
         "Does it matter?",
         "What else might it have said?",
     ]

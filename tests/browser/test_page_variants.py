@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from jumok.inspection.trace import Site, Trace
 from tests.inspection.traces import trace
@@ -67,13 +68,19 @@ def test_a_subtracted_map_says_so_and_the_mean_is_signed(opened):
     assert "Differential attention" in reader.page.locator(".kind-note").inner_text()
 
 
-def test_linear_attention_says_that_there_is_no_softmax_in_both_languages(opened):
-    recorded = changed(trace(), kind="linear", scale=None)
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("linear", {"en-US": "Linear attention has no softmax", "ko": "softmax가 없습니다"}),
+        ("ssru", {"en-US": "a forget gate lets a part of the state go", "ko": "망각 게이트가"}),
+    ],
+)
+def test_what_has_no_softmax_says_so_in_both_languages(opened, kind, said):
+    recorded = changed(trace(), kind=kind, scale=None)
     names = {
         "en-US": ("Attention kind", "encoder self-attention (source → source)"),
         "ko": ("어텐션 종류", "원문 → 원문 (인코더 셀프 어텐션)"),
     }
-    said = {"en-US": "Linear attention has no softmax", "ko": "softmax가 없습니다"}
     for language, control in names.items():
         reader = opened(recorded, language)
         reader.choose(*control)

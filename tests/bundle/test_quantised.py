@@ -10,15 +10,19 @@ from safetensors.torch import load_file, save_file
 
 from jumok.bundle.arrays import read_stored
 from jumok.bundle.fingerprint import fingerprint_in, fingerprint_of
-from jumok.bundle.quantised import COMPLETE, SCALE
+from jumok.bundle.quantised import COMPLETE, SCALE, can_group
+from jumok.bundle.quantising import write_quantised
 from jumok.bundle.reading import Bundle, read_bundle
 from jumok.bundle.weights import load_model
 from jumok.bundle.writing import write_bundle
+from jumok.config.recurrent import RecurrentConfig
+from jumok.config.transformer import TransformerConfig
 from jumok.data.tokenizer import Tokenizer
 from jumok.engine.quantising import Quantised, quantised, settled
 from jumok.errors import BundleError
 from tests.bundle.conftest import change
 from tests.bundle.test_damaged import rewrite_header
+from tests.systems.test_ordinary_module import write_translator
 
 QUERY = "encoder.blocks.0.self_attention.query.weight"
 
@@ -67,6 +71,38 @@ def test_a_matrix_by_hand() -> None:
     assert found.integers.tolist() == [[127, -3, 0, 1], [-127, 1, 0, 2], [0, 0, 0, 0]]
     assert found.scales.tolist() == [1, 2, 0]
     assert found.floats().tolist() == [[127, -3, 0, 1], [-254, 2, 0, 4], [0, 0, 0, 0]]
+
+
+def test_groups_by_hand() -> None:
+    """32 inputs share a scale: a large one rounds away none of the others."""
+    row = np.zeros((2, 64), np.float32)
+    row[0, [0, 1, 32, 33]] = 1270, 3, 127, 3
+    row[1, [31, 63]] = -2.54, 0
+    found = quantised(row, grouped=True)
+    assert found.grouped
+    assert not quantised(row).grouped
+    assert found.integers[0, [0, 1, 32, 33]].tolist() == [127, 0, 127, 3]
+    np.testing.assert_allclose(found.scales, [[10, 1], [0.02, 0]], rtol=1e-6)
+    assert found.floats()[0, [0, 1, 32, 33]].tolist() == [1270, 0, 127, 3]
+    again = quantised(found.floats(), grouped=True)
+    assert (again.integers == found.integers).all()
+    assert (again.scales == found.scales).all()
+
+
+def test_which_models_can_have_groups() -> None:
+    """Widths of inputs that are multiples of 32, and heads of 16."""
+    assert can_group(TransformerConfig(dim=64, heads=2, feedforward=96))
+    assert not can_group(TransformerConfig(dim=48, heads=2, feedforward=96))
+    assert not can_group(TransformerConfig(dim=96, heads=4, feedforward=96))  # 24 a head
+    assert not can_group(TransformerConfig(dim=64, heads=2, feedforward=96, score="bilinear"))
+    assert not can_group(RecurrentConfig(dim=64, embedding=64))
+
+
+def test_groups_in_a_model_that_cannot_have_them_are_refused(tmp_path: Path) -> None:
+    bundle = read_bundle(write_translator(tmp_path / "rnn", RecurrentConfig(dim=64, embedding=64)))
+    small = write_quantised(tmp_path / "small", bundle, "int8", bundle.card, in_groups=True)
+    with pytest.raises(BundleError, match="int8 in groups, which this kind of model cannot have"):
+        read_stored(read_bundle(small))
 
 
 def test_what_was_quantised_stays_as_it_is() -> None:
@@ -172,9 +208,13 @@ def edit(folder: Path, **changes: torch.Tensor | None) -> None:
             QUERY, torch.full((24, 24), -128, dtype=torch.int8),
             f"{QUERY}: integers from -127 to 127", "-128",
         ),
+        (
+            QUERY + SCALE, torch.ones(24, 1),
+            f"{QUERY}.scale: F32 of shape (24,)", "F32 of shape (24, 1)",
+        ),
         (QUERY, torch.ones(24, dtype=torch.int8), f"{QUERY}: int8 with two axes", "shape (24,)"),
     ],
-    ids=["missing", "short", "bfloat16", "NaN", "negative", "-128", "one axis"],
+    ids=["missing", "short", "bfloat16", "NaN", "negative", "-128", "groups", "one axis"],
 )  # fmt: skip
 def test_what_is_no_int8_matrix_is_named(copy, name, tensor, expected, got) -> None:
     edit(copy, **{name: tensor})

@@ -70,6 +70,7 @@ def test_a_demo_trains_translates_draws_and_reports(tmp_path, monkeypatch, short
 def test_a_demo_that_cannot_build_the_translator_says_so(tmp_path, monkeypatch, tiny_bundle):
     monkeypatch.setattr(wasm, "find_zig", lambda: None)
     monkeypatch.setattr(wasm, "SHIPPED_MODULE", tmp_path / "none.wasm")
+    monkeypatch.setenv("JUMOK_CACHE", str(tmp_path / "cache"))
     missing = demo.save_translator(tiny_bundle, tmp_path / "translator.html")
     assert missing is not None
     assert missing.do == "pip install ziglang"

@@ -63,7 +63,7 @@ def test_a_shell_can_complete_commands_and_recipes() -> None:
         return python(RUN, check=False, env=variables).stdout.split()
 
     assert completions("jumok tra") == ["train", "translate"]
-    recipes = ["multi30k-en-de", "multi30k-modern", "multi30k-rnn"]
+    recipes = ["multi30k-en-de", "multi30k-en-de-fr", "multi30k-modern", "multi30k-rnn"]
     assert completions("jumok recipes show multi") == recipes
 
 

@@ -60,10 +60,9 @@ def test_two_files_and_a_model_become_a_better_model(made):
     assert "trained further from old (" in result.output
     assert "earlier data: " in result.output
     lines = result.output.splitlines()
-    (new,) = [line for line in lines if line.startswith("new data: BLEU ")]
-    assert " -> " in new
-    assert ", chrF2 " in new
-    assert any(line.startswith("earlier data: BLEU ") and " -> " in line for line in lines)
+    at = next(i for i, line in enumerate(lines) if line.split()[-1:] == ["difference"])
+    names = [line.split()[:3] for line in lines[at + 1 : at + 5]]
+    assert names == [[data, "data", s] for data in ("new", "earlier") for s in ("BLEU", "chrF2")]
     recipe = (made / "runs" / "medical" / "recipe.toml").read_text("utf-8")
     assert "mix = 0.25\n" in recipe
     assert "dim = 16\n" in recipe
@@ -86,6 +85,48 @@ def test_the_result_as_json_has_both_scores_before_and_after(made):
     assert [gain["after"] for gain in told["gains"] if gain["score"] == "chrF2"] == [
         *values.values()
     ]
+
+
+def evaluated(model, *files):
+    done = call("evaluate", model, *files, "--beam", 1, "--split", "length", "--no-keep", "--json")
+    assert done.exit_code == 0, done.output
+    return {one["name"]: one["value"] for one in json.loads(done.stdout)["scores"]}
+
+
+def test_what_was_forgotten_is_what_evaluate_finds(made):
+    (made / "runs/old/recipe.toml").unlink()  # as of an imported model
+    for side in ("en", "ko"):
+        lines = (made / "old" / f"a.{side}").read_text("utf-8").splitlines()[:9]
+        (made / f"check.{side}").write_text("".join(f"{one}\n" for one in lines), "utf-8")
+    check = ("--check", "check.en", "--check", "check.ko")
+    beam = ("--set", "validation.decode_pairs=9", "--set", "validation.beam=1")
+    fast = (*FAST, *beam, "--set", "training.learning_rate=0.01")
+    result = call(*FROM, *PAIRS, "--name", "medical", *check, *fast, "--json")
+    assert result.exit_code == 0, result.output
+    told = json.loads(result.stdout.splitlines()[-1])
+    stored = json.loads((made / "runs/medical/further.json").read_text("utf-8"))
+    assert stored == {name: told[name] for name in ("started_from", "gains")}
+    found = {gain["score"]: gain for gain in told["gains"] if gain["data"] == "earlier data"}
+    files = ("--source", "check.en", "--reference", "check.ko")
+    for when, model in (("before", "runs/old/model"), ("after", "runs/medical/model")):
+        scores = evaluated(model, *files)
+        assert {name: one[when] for name, one in found.items()} == {n: scores[n] for n in found}
+    chrf = found["chrF2"]
+    assert chrf["difference"] == chrf["after"] - chrf["before"] != 0.0
+    line = f"earlier data: chrF2 {chrf['before']:.2f} -> {chrf['after']:.2f}"
+    assert line in (made / "runs/medical/model/README.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("check", "text"),
+    [
+        (["a", "b", "c"], "start.check of a translator is a table, or a text and its translation"),
+        (["missing.tsv"], "missing.tsv"),
+    ],
+)
+def test_a_text_to_check_that_cannot_be_read_is_refused(made, check, text):
+    named = [word for file in check for word in ("--check", file)]
+    assert text in str(fault(*FROM, *PAIRS, *named, *FAST))
 
 
 def test_a_recipe_is_trained_from_a_model(made):
@@ -154,7 +195,7 @@ def test_the_same_command_resumes_and_another_model_does_not(made):
     longer = call(*command, "--resume", "--set", "training.steps=6")
     assert longer.exit_code == 0, longer.output
     assert "continuing after step 3" in longer.output
-    assert "new data: BLEU" in longer.output
+    assert "new data  BLEU" in " ".join(longer.output.split("   "))
 
 
 def test_a_run_from_scratch_is_not_resumed_from_a_model(made):
@@ -241,7 +282,7 @@ def test_a_classifier_that_starts_twice_is_refused(tmp_path, other):
 
 def test_mix_alone_names_what_it_needs(made):
     text = refused("train", "runs/old/recipe.toml", "--mix", 0.5)
-    assert "start.mix and start.recipe need a model to train further" in text
+    assert "the keys of [start] need a model to train further" in text
     assert "--from MODEL" in text
 
 

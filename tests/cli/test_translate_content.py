@@ -36,7 +36,7 @@ def test_commands_of_the_page_run(page: str, text: Path, tmp_path: Path, monkeyp
     bundle = transformer(tmp_path / "model")  # of sizes that the native engine has
     Path("terms.tsv").write_text("cat\t고양이\n", encoding="utf-8")
     commands = re.findall(r"^    jumok (.*)$", (ROOT / "docs" / page).read_text("utf-8"), re.M)
-    assert len(commands) == 7
+    assert len(commands) == 8
     for command in commands:
         words = shlex.split(command.removesuffix(" > OUT"))
         named = {"MODEL": str(bundle), "FILE": str(text)}

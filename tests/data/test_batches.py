@@ -48,7 +48,8 @@ def store(tokenizer: Tokenizer, tmp_path: Path) -> PairStore:
 
 def make_stream(store: PairStore, variation: Variation | None = None) -> UpdateStream:
     lengths = [store.lengths]
-    return UpdateStream([store], PairSampler(lengths, None, 300, 100, 1), variation)
+    variations = None if variation is None else [variation]
+    return UpdateStream([store], PairSampler(lengths, None, 300, 100, 1), variations)
 
 
 def test_collate_frames_and_fills_the_pairs() -> None:

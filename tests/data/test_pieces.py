@@ -72,3 +72,17 @@ def test_a_cut_model_is_refused(cut):
     model = Tokenizer.train(TINY_TEXT, "bpe", 350).model
     with pytest.raises(DataError, match="not a SentencePiece model"):
         read_pieces(model[:cut])
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        b"\x08\x01",  # a number where subwords are
+        b"\x38\x01",  # a number in a field that is not known
+        b"\x0a\x05\x0a\x01a\x18\x07",  # a subword of a seventh type
+        b"\x0a\x0d\x18" + b"\xff" * 11 + b"\x01",  # a number of more than 64 bits
+    ],
+)
+def test_a_model_with_other_fields_is_refused(more):
+    with pytest.raises(DataError, match="not a SentencePiece model"):
+        read_pieces(more)

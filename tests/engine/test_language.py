@@ -32,6 +32,11 @@ KINDS = {
     },
     "alibi, post, odd": {"positions": "alibi", "norm": "post", "dim": 42, "feedforward": 53},
     "windows": {"window": 4, "window_layers": ("window", "whole"), "positions": "rotary"},
+    "as pythia": {"parallel": True, "positions": "rotary", "rotary_dim": 6, "tied": False},
+    "as qwen": {
+        "bias": False, "projection_bias": True, "process_heads": ("qk-norm",), "norm_kind": "rms",
+        "rotary_scaling": {"kind": "yarn", "factor": 8.0, "original_length": 40},
+    },
     "sinusoidal": {"positions": "sinusoidal", "process_heads": ("qk-norm",)},
 }  # fmt: skip
 

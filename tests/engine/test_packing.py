@@ -3,34 +3,90 @@
 import numpy as np
 import pytest
 
-from jumok.engine.packing import Packed
+from jumok.bundle.quantised import can_group
+from jumok.config.transformer import TransformerConfig
+from jumok.engine.packing import Packed, Weights
 from jumok.engine.quantising import Quantised, quantised
 from jumok.engine.structures import library
 from jumok.engine.transformer import NativeTransformer
 from tests.engine.test_transformer import KINDS, OPTIONS, model_of, rules_of, sources_of
 
+Integers = dict[str, Quantised]
+
 pytestmark = pytest.mark.skipif(library() is None, reason="needs a C compiler")
 
 
-def packed_both_ways(keys) -> tuple[NativeTransformer, NativeTransformer]:
-    """A model whose matrices were quantised: given as floats, and as integers."""
+def matrices_as_integers(keys, *, grouped: bool) -> tuple[TransformerConfig, Weights, Integers]:
+    """A model whose matrices were quantised: its weights, and the matrices as integers."""
     config, model = model_of(**keys)
     weights = {name: tensor.numpy() for name, tensor in model.state_dict().items()}
-    integers: dict[str, Quantised] = {}
+    integers: Integers = {}
     for name, matrix in list(weights.items()):
         if name.endswith(("embedding.table", ".weight")) and matrix.ndim == 2:
-            integers[name] = quantised(matrix)
+            integers[name] = quantised(matrix, grouped=grouped)
             weights[name] = integers[name].floats()
     if keys.get("tied", "all") != "none":  # stored once
         integers.pop("decoder.output.weight")
         weights.pop("decoder.output.weight")
+    return config, weights, integers
+
+
+def packed_both_ways(keys) -> tuple[NativeTransformer, NativeTransformer]:
+    """A model whose matrices were quantised: given as floats, and as integers."""
+    config, weights, integers = matrices_as_integers(keys, grouped=False)
     given = NativeTransformer(config, weights, "int8")
-    tables_alone = {
+    return given, NativeTransformer(config, tables_alone(weights, integers), "int8", integers)
+
+
+def tables_alone(weights: Weights, integers: Integers) -> Weights:
+    return {
         name: array
         for name, array in weights.items()
         if name not in integers or name.endswith("embedding.table")
     }
-    return given, NativeTransformer(config, tables_alone, "int8", integers)
+
+
+GROUPABLE: dict[str, dict[str, object]] = {
+    "post": {"norm": "post"},
+    "gated, of its own output": {"feedforward_kind": "gated", "tied": "none", "norm": "pre"},
+    "heads in groups": {"kv_heads": 2, "positions": "rotary", "heads": 6},
+}
+
+
+@pytest.mark.parametrize("keys", GROUPABLE.values(), ids=GROUPABLE)
+def test_groups_compute_what_their_floats_do(keys):
+    """Inputs stay float32, so that only the order of sums differs; one row and many."""
+    sizes = {"dim": 96, "heads": 3, "feedforward": 160}
+    config, weights, integers = matrices_as_integers(sizes | keys, grouped=True)
+    assert can_group(config)
+    whole = NativeTransformer(config, weights, "fp32")
+    small = NativeTransformer(config, tables_alone(weights, integers), "int8", integers)
+    sources = sources_of(7, 1, 19, 4, 11)
+    for options in (OPTIONS["greedy"], OPTIONS["beam"]):
+        rules = rules_of(options, sources)
+        for one, other in zip(
+            whole.search(sources, rules), small.search(sources, rules), strict=True
+        ):
+            assert one.tokens == other.tokens
+            np.testing.assert_allclose(one.log_probabilities, other.log_probabilities, atol=1e-4)
+
+
+def test_an_answer_in_groups_does_not_depend_on_what_shares_its_batch():
+    keys = {"dim": 96, "heads": 3, "feedforward": 160}
+    config, weights, integers = matrices_as_integers(keys, grouped=True)
+    engine = NativeTransformer(config, tables_alone(weights, integers), "int8", integers)
+    sources = sources_of(7, 1, 19, 4, 11)
+    together = engine.search(sources, rules_of(OPTIONS["beam"], sources))
+    for row, source in enumerate(sources):
+        rules = rules_of(OPTIONS["beam"], [source])
+        assert engine.search([source], rules) == together[row : row + 1]
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_packed_integers_are_read_again(grouped):
+    matrix = np.random.default_rng(2).normal(size=(70, 96)).astype(np.float32)
+    stored, packed = quantised(matrix, grouped=grouped), Packed("int8")
+    np.testing.assert_array_equal(packed.floats(packed.matrix(stored)), stored.floats())
 
 
 @pytest.mark.parametrize("keys", KINDS.values(), ids=KINDS)

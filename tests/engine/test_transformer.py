@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from jumok.config import TransformerConfig
+from jumok.config import MaskedConfig, TransformerConfig
 from jumok.data.pairs.batches import source_batches
 from jumok.data.tokenizer import END, START
 from jumok.decoding import DecodingOptions, decode
@@ -15,9 +15,11 @@ from jumok.engine.blocks import missing_part
 from jumok.engine.native import NativeModel
 from jumok.engine.searching import SearchRules, Written
 from jumok.engine.structures import library
-from jumok.engine.transformer import NativeTransformer
+from jumok.engine.transformer import NativeEncoder, NativeTransformer
 from jumok.models.encoder_decoder import Transformer
+from jumok.models.masked import MaskedLanguageModel
 from jumok.parts import PARTS, PartEntry
+from tests.parity.torch_weights import roughen
 
 pytestmark = pytest.mark.skipif(library() is None, reason="needs a C compiler")
 
@@ -26,6 +28,7 @@ KINDS = {
     "post": {"norm": "post"},
     "pre": {"norm": "pre"},
     "untied": {"tied": "none"},
+    "inputs tied": {"tied": "inputs"},
     "target tied": {"tied": "target", "norm": "post"},
     "without biases": {"bias": False},
     "wide heads": {"heads": 3, "head_dim": 32, "value_dim": 16},
@@ -48,6 +51,13 @@ KINDS = {
     "rotary": {"positions": "rotary"},
     "rotary, odd": {"positions": "rotary", "dim": 42, "heads": 3, "rotary_base": 500.0},
     "alibi": {"positions": "alibi"},
+    "relative": {"positions": "relative", "decoder_layers": 2},
+    "relative, few buckets": {
+        "positions": "relative", "relative_buckets": 19, "relative_distance": 11,
+    },
+    "relative, windows, rms": {"positions": "relative", "window": 3, "norm_kind": "rms"},
+    "norm of the embedding": {"embedding_norm": True, "norm": "post", "positions": "learned"},
+    "norm of the embedding, odd": {"embedding_norm": True, "dim": 42, "norm_kind": "rms"},
     "learned, beside": {"positions": "learned", "positions_join": "concatenate"},
     "sinusoidal, beside": {"positions_join": "concatenate", "tied": "target"},
     "index, beside": {"positions": "index", "positions_join": "concatenate"},
@@ -64,6 +74,11 @@ KINDS = {
     "norms of heads, rotary": {"process_heads": ("qk-norm",), "positions": "rotary"},
     "windows": {"window": 3, "window_layers": ("window", "whole")},
     "windows, alibi, grouped": {"window": 2, "positions": "alibi", "heads": 4, "kv_heads": 2},
+    "recurrence": {"decoder_attention_kind": "ssru", "positions": "sinusoidal-inclusive"},
+    "recurrence, odd, one key": {
+        "decoder_attention_kind": "ssru", "norm": "post", "dim": 42, "heads": 6, "kv_heads": 1,
+        "output_bias": True,
+    },
     "scales of heads": {"process_output": ("head-scale",), "head_dim": 12},
     "everything": {
         "norm_kind": "rms", "feedforward_kind": "gated", "activation": "silu", "bias": False,
@@ -81,7 +96,7 @@ def model_of(**keys) -> tuple[TransformerConfig, Transformer]:
     model = Transformer(config, VOCABULARY).eval()
     with torch.no_grad():
         for name, weight in model.named_parameters():
-            if weight.dim() == 1:  # gains and biases of training are not 1 and 0
+            if weight.dim() == 1 or "bias.table" in name:  # trained ones are not 1 and 0
                 weight.add_(torch.randn_like(weight) * 0.3)
             elif "table" not in name and "score" not in name:
                 weight.mul_(3.0)
@@ -132,6 +147,29 @@ OPTIONS = {
 @pytest.mark.parametrize("keys", KINDS.values(), ids=KINDS)
 def test_the_engine_finds_what_torch_finds_with_any_parts(keys):
     agree(keys, OPTIONS["beam"])
+
+
+@pytest.mark.parametrize("keys", KINDS.values(), ids=KINDS)
+def test_states_are_those_of_torch(keys):
+    config, model = model_of(**keys)
+    sources = sources_of(7, 1, 19)
+    for source, found in zip(sources, engine_of(config, model).states(sources), strict=True):
+        expected = model.encode(torch.tensor([source]), None).states[0].detach()
+        np.testing.assert_allclose(found, expected, atol=1e-4, rtol=0)
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_an_encoder_needs_no_decoder(norm):
+    """As of BERT, with widths that are filled up."""
+    keys = {"embedding_norm": True, "embedding_scale": False, "norm_epsilon": 1e-3, "norm": norm}
+    config = MaskedConfig(dim=42, heads=3, layers=3, feedforward=75, max_length=23, **keys)
+    torch.manual_seed(5)
+    model = roughen(MaskedLanguageModel(config, VOCABULARY)).eval()
+    weights = {name: tensor.numpy() for name, tensor in model.state_dict().items()}
+    sources = [*sources_of(7, 1, 19), [VOCABULARY]]  # MASK
+    for source, found in zip(sources, NativeEncoder(config, weights).states(sources), strict=True):
+        expected = model.encoder(torch.tensor([source]), None)[0].detach()
+        np.testing.assert_allclose(found, expected, atol=1e-4, rtol=0)
 
 
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)

@@ -10,6 +10,7 @@ from jumok.errors import ConfigError
 def without_zig(monkeypatch, tmp_path):
     monkeypatch.setattr(wasm, "find_zig", lambda: None)
     monkeypatch.setattr(wasm, "SHIPPED_MODULE", tmp_path / "engine.wasm")
+    monkeypatch.setenv("JUMOK_CACHE", str(tmp_path / "cache"))
 
 
 def test_without_a_compiler_the_error_says_what_to_install(without_zig):
@@ -24,6 +25,21 @@ def test_the_module_of_a_wheel_needs_no_compiler(without_zig):
     assert wasm.engine_wasm() == b"\0asm"
     assert wasm.is_built()
     assert wasm.missing_compiler() is None
+
+
+def test_a_module_that_was_compiled_before_needs_no_compiler(without_zig, monkeypatch, tmp_path):
+    """By any version of zig, on any machine; not one of other sources."""
+    (cache := tmp_path / "cache").mkdir()
+    (cache / "engine-0123456789abcdef-0.16.0.wasm").write_bytes(b"other sources")
+    assert wasm.missing_compiler() is not None
+    monkeypatch.setattr(wasm, "find_zig", lambda: ("zig",))
+    monkeypatch.setattr(wasm, "_zig_version", lambda: "0.16.0")
+    monkeypatch.setattr(wasm, "build_module", lambda file: file.write_bytes(b"\0asm"))
+    assert wasm.engine_wasm() == b"\0asm"
+    monkeypatch.setattr(wasm, "find_zig", lambda: None)
+    monkeypatch.setattr(wasm, "_zig_version", lambda: "")
+    assert wasm.missing_compiler() is None
+    assert wasm.engine_wasm() == b"\0asm"
 
 
 @pytest.mark.skipif(wasm.find_zig() is None, reason="needs zig")

@@ -9,16 +9,10 @@ import torch
 import jumok
 from jumok.alignment.norms import contribution_norms
 from jumok.data.tokenizer import END, START
-from jumok.inspection.attribution import (
-    LayerWeights,
-    attributions_of,
-    decoder_flow,
-    decoder_rollout,
-    mean_ranks,
-    token_groups,
-)
+from jumok.inspection.attribution import attributions_of, mean_ranks, token_groups
 from jumok.inspection.gradients_and_occlusion import gradients, occlude_words, written_from
 from jumok.inspection.heads.ranks import rank_correlations, ranks, spearman
+from jumok.inspection.rollout import LayerWeights, decoder_flow, decoder_rollout
 from jumok.inspection.sites import of_writers
 from jumok.inspection.trace import Axis
 from tests.inspection.traces import recorded_sites
@@ -52,7 +46,7 @@ def test_pieces_are_measured_one_by_one(parts):
     assert cross.layer == 2
     np.testing.assert_allclose(measures["weights"]["source"], cross.weights.mean(0), rtol=1e-5)
     np.testing.assert_allclose(measures["norms"]["source"], cross.norms, rtol=1e-5)
-    layers = LayerWeights.of(sites)
+    layers = LayerWeights.of(sites, {})
     for name, follow in (("rollout", decoder_rollout), ("flow", decoder_flow)):
         read, known = follow(layers)
         np.testing.assert_allclose(measures[name]["source"], read)

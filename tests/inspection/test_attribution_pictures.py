@@ -1,5 +1,6 @@
 """What mattered of a picture: slopes, cells blanked and pixels painted over, one after another."""
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from jumok.inspection.gradients_and_occlusion import (
     gradients,
     occlude_patches,
     occlude_words,
+    written_log_probabilities,
     written_over,
 )
 from jumok.inspection.heads.ranks import spearman
@@ -49,6 +51,12 @@ def by_hand(captioner: Captioner, cells: torch.Tensor) -> torch.Tensor:
     with torch.no_grad():
         logits = model.decoder(Memory(memory), target)[0]
     return logits.log_softmax(-1).gather(1, written[:, None])[:, 0]
+
+
+def covered(
+    model: Model, target: torch.Tensor, written: torch.Tensor, pixels: torch.Tensor
+) -> torch.Tensor:
+    return written_log_probabilities(model, model.encode(pixels), target, written)
 
 
 @KINDS
@@ -99,7 +107,8 @@ def test_a_painted_cell_has_the_most_usual_colour(tmp_path, changes, monkeypatch
     model = captioner.model
     heeded = []
     monkeypatch.setattr("jumok.inspection.gradients_and_occlusion.OCCLUDED_ROWS", 5)
-    found = occlude_patches(model, picture, target, written, lambda: heeded.append(True))
+    score = partial(covered, model, target, written)
+    found = occlude_patches(score, picture, (4, 4), lambda: heeded.append(True))
     assert len(heeded) == 4, "16 cells, five at once"
     ground = np.sort(picture[0].flatten(1).numpy(), axis=1)[:, 31]  # the lower middle of 64
     with torch.no_grad():
@@ -144,9 +153,9 @@ def test_a_caption_says_what_mattered_by_cells(tmp_path, changes):
     )
     pixels = captioner.read(file)[None]
     ids = captioner.tokenizer.encode(TEXT)
-    painted = occlude_patches(
-        captioner.model, pixels, torch.tensor([[START, *ids]]), torch.tensor([*ids, END]), carry_on
-    )
+    target, written = torch.tensor([[START, *ids]]), torch.tensor([*ids, END])
+    score = partial(covered, captioner.model, target, written)
+    painted = occlude_patches(score, pixels, (4, 4), carry_on)
     np.testing.assert_allclose(pieces.measures["patch"]["picture"], painted, rtol=1e-3, atol=1e-5)
     of_piece = trace.axes["target"].words
     for word in range(of_words):

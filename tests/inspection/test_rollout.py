@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from jumok.inspection.attribution import (
+from jumok.inspection.rollout import (
     LayerWeights,
     decoder_flow,
     decoder_rollout,
@@ -142,7 +142,7 @@ def test_a_decoder_alone_reads_what_was_written():
 
 def test_layers_of_a_trace_are_the_means_of_its_heads():
     recorded = trace()
-    found = LayerWeights.of(recorded.sites)
+    found = LayerWeights.of(recorded.sites, recorded.axes)
     assert [len(each) for each in (found.encoder, found.decoder, found.cross)] == [2, 2, 2]
     second = next(site for site in recorded.sites if site.name == "cross.1")
     np.testing.assert_allclose(found.cross[1], second.weights.mean(0), rtol=1e-6)

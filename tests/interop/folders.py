@@ -9,12 +9,17 @@ import sentencepiece
 import tokenizers
 import torch
 import transformers
+from safetensors.torch import load_file, save_file
 from tokenizers import decoders, models, pre_tokenizers, trainers
 
+from tests.interop import folders_encdec, folders_encoders, folders_llama
 from tests.interop.bert import save
 from tests.parity.torch_weights import roughen
 
 TEXT = ["the cat sat on the mat and the dog saw the cat again", "고양이가 매트 위에 앉아 있다"]
+
+
+WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
 
 
 def roughened(model: Any) -> Any:
@@ -118,13 +123,16 @@ def write_marian(folder: Path, **changes: Any) -> Path:
 WRITTEN: Mapping[str, Callable[[Path], Path]] = {
     "bert": write_bert,
     "bert alone": lambda folder: write_bert(folder, whole=False),
+    **folders_encoders.WRITTEN,
     "gpt2": write_gpt2,
     "gpt2 untied": lambda folder: write_gpt2(folder, tie_word_embeddings=False),
     "marian": write_marian,
     "marian relu": lambda folder: write_marian(
         folder, activation_function="relu", scale_embedding=False
     ),
+    **folders_llama.WRITTEN,
     "gpt2 relu": lambda folder: write_gpt2(folder, activation_function="relu"),
+    **folders_encdec.WRITTEN,
 }
 """By the name of a test: what writes the folder."""
 
@@ -135,3 +143,18 @@ def configured(folder: Path, changes: Mapping[str, Any]) -> Path:
     kept = {key: value for key, value in values.items() if value != "DROP"}
     (folder / "config.json").write_text(json.dumps(kept))
     return folder
+
+
+def sharded(folder: Path) -> dict[str, str]:
+    """Two shards and their index."""
+    tensors = load_file(folder / WEIGHTS)
+    (folder / WEIGHTS).unlink()
+    names = sorted(tensors)
+    halves = names[: len(names) // 2], names[len(names) // 2 :]
+    shards = {}
+    for number, half in enumerate(halves, start=1):
+        file = f"model-0000{number}-of-00002.safetensors"
+        save_file({name: tensors[name] for name in half}, folder / file)
+        shards |= dict.fromkeys(half, file)
+    (folder / INDEX).write_text(json.dumps({"metadata": {}, "weight_map": shards}))
+    return shards

@@ -331,7 +331,7 @@ def test_every_text_uses_the_words_of_the_glossary():
         ("Draw instead of search; the beam is not used.", "help", 1),
         ("Which layer; else where alignments are read.", "help", 2),
         ("the token that each query looks at", "docstring", 1),
-        ("What the model looked at", "page", 0),
+        ("What the model attended to", "page", 0),
         ("it stands\n    for a sum", "docstring", 0),
         ("where the number stands", "docstring", 1),
         ("can be told apart, and is reported", "error", 0),

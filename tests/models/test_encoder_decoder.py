@@ -15,7 +15,10 @@ pytestmark = pytest.mark.usefixtures("inference")
     ("variant", "ordered"),
     [
         ("no positions", False),
-        *((name, True) for name in ("plain", "rotary", "alibi", "index", "fraction", "binary")),
+        *(
+            (name, True)
+            for name in ("plain", "rotary", "alibi", "relative", "index", "fraction", "binary")
+        ),
     ],
 )
 def test_encoder_is_a_set_encoder_without_positions(variant, ordered):
@@ -26,13 +29,19 @@ def test_encoder_is_a_set_encoder_without_positions(variant, ordered):
     assert torch.allclose(forwards, backwards, atol=1e-5) is not ordered
 
 
-@pytest.mark.parametrize(("tied", "tables"), [("all", 1), ("target", 2), ("none", 3)])
+@pytest.mark.parametrize(
+    ("tied", "tables"), [("all", 1), ("target", 2), ("inputs", 2), ("none", 3)]
+)
 def test_tied_tables_are_one_parameter(tied, tables):
     model = build("plain", tied=tied)
     found = [p for p in model.parameters() if p.shape == (VOCABULARY, 15)]
     assert len(found) == tables
-    assert (model.encoder.embedding.table is model.decoder.embedding.table) == (tied == "all")
-    assert (model.decoder.output.weight is model.decoder.embedding.table) == (tied != "none")
+    assert (model.encoder.embedding.table is model.decoder.embedding.table) == (
+        tied in ("all", "inputs")
+    )
+    assert (model.decoder.output.weight is model.decoder.embedding.table) == (
+        tied in ("all", "target")
+    )
 
 
 def test_number_of_weights_by_hand():

@@ -18,8 +18,13 @@ VARIANTS = [
     {"tied": "none", "feedforward_kind": "gated"},
     {"positions": "learned", "max_length": 11},
     {"positions": "rotary", "kv_heads": 1},
+    {"bias": False, "projection_bias": True, "attention_kind": "differential", "heads": 2},
+    {"projection_bias": False, "positions": "rotary", "rotary_dim": 4},
+    {"attention_kind": "latent", "projection_bias": False},
     {"positions_join": "concatenate", "head_dim": 7, "value_dim": 5},
     {"positions": "alibi", "score": "dot", "encoder_layers": 3},
+    {"positions": "relative", "encoder_layers": 3, "relative_buckets": 19},
+    {"embedding_norm": True, "tied": "inputs"},
     {"positions": "index", "positions_join": "concatenate", "score": "bilinear"},
     {"positions": "fraction", "score": "cosine"},
     {"positions": "binary", "positions_join": "concatenate", "max_length": 37},
@@ -31,7 +36,9 @@ VARIANTS = [
     {"attention_kind": "differential", "heads": 2, "kv_heads": 2},
     {"attention_kind": "latent", "positions": "rotary", "head_dim": 8},
     {"attention_kind": "latent", "query_latent_dim": 5, "bias": False},
+    {"decoder_attention_kind": "ssru", "bias": False, "positions": "sinusoidal-inclusive"},
 ]
+TRANSLATORS_ONLY = {"tied", "encoder_layers", "decoder_attention_kind"}
 
 
 @pytest.mark.parametrize("keys", VARIANTS, ids=str)
@@ -42,7 +49,7 @@ def test_names_shapes_and_ties_are_those_of_the_built_model(keys):
 
 
 @pytest.mark.parametrize(
-    "keys", [each for each in VARIANTS if not each.keys() & {"tied", "encoder_layers"}], ids=str
+    "keys", [each for each in VARIANTS if not each.keys() & TRANSLATORS_ONLY], ids=str
 )
 @pytest.mark.parametrize("tied", [True, False])
 def test_those_of_a_language_model_too(keys, tied):

@@ -4,8 +4,14 @@ import math
 
 import pytest
 import torch
+from pydantic import TypeAdapter
+from transformers import LlamaConfig
+from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 
+from jumok.config.causal import CausalConfig
+from jumok.config.stack import RotaryScaling
 from jumok.positions.rotary import RotaryPositions
+from jumok.positions.tables import rotations
 
 
 def test_pair_is_turned_by_its_angle():
@@ -54,3 +60,61 @@ def test_far_positions_are_exact_in_bfloat16_too():
 
 def test_rotary_has_nothing_to_save():
     assert not RotaryPositions(6).state_dict()
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [
+        ({"rope_type": "linear"}, {"kind": "linear"}),
+        (
+            {"rope_type": "llama3", "low_freq_factor": 1.3, "high_freq_factor": 5.0},
+            {"kind": "llama3", "slow": 1.3, "fast": 5.0},
+        ),
+        ({"rope_type": "yarn"}, {"kind": "yarn"}),
+        (
+            {"rope_type": "yarn", "beta_fast": 20, "beta_slow": 2, "attention_factor": 1.25},
+            {"kind": "yarn", "fast": 20, "slow": 2, "size": 1.25},
+        ),
+    ],
+)
+def test_longer_texts_turn_as_in_transformers(theirs, ours):
+    scaling = {"factor": 7.0, "rope_theta": 5e3}
+    length = {} if ours["kind"] == "linear" else {"original_length": 300}
+    config = LlamaConfig(
+        hidden_size=44, num_attention_heads=1, max_position_embeddings=2100,
+        rope_parameters=scaling | theirs | {"original_max_position_embeddings": 300},
+    )  # fmt: skip
+    frequency, size = ROPE_INIT_FUNCTIONS[theirs["rope_type"]](config, torch.device("cpu"))
+    given = TypeAdapter(RotaryScaling).validate_python({"factor": 7.0} | length | ours)
+    found, factor = rotations(44, 5e3, given)
+    torch.testing.assert_close(torch.from_numpy(found), frequency, atol=0, rtol=1e-5)
+    assert factor == pytest.approx(size)
+    states = torch.randn(1, 1, 9, 44)
+    turned = RotaryPositions(44, 5e3, given)(states, 3)
+    lengths = turned.norm(dim=-1) / states.norm(dim=-1)
+    torch.testing.assert_close(lengths, torch.full_like(lengths, size))
+
+
+def test_a_part_of_the_head_is_turned():
+    states = torch.randn(2, 3, 5, 16)
+    turned = RotaryPositions(6)(states, 7)
+    assert torch.equal(turned[..., 6:], states[..., 6:])
+    assert torch.equal(turned[..., :6], RotaryPositions(6)(states[..., :6].contiguous(), 7))
+
+
+@pytest.mark.parametrize(
+    ("keys", "what"),
+    [
+        ({"rotary_dim": 64}, "rotary_dim = 64 is part of head_dim: choose a smaller one"),
+        ({"rotary_dim": 4, "attention_kind": "linear"}, 'attention_kind = "heads" and "latent"'),
+        ({"rotary_scaling": {"kind": "dynamic", "factor": 2.0}}, "dynamic"),
+        (
+            {"rotary_scaling": {"kind": "yarn", "factor": 2.0, "original_length": 9, "slow": 99}},
+            "has to be less than fast",
+        ),
+        ({"parallel": True, "norm": "post"}, 'give norm = "pre"'),
+    ],
+)
+def test_what_does_not_fit_is_named(keys, what):
+    with pytest.raises(ValueError, match=what):
+        CausalConfig.model_validate(keys)

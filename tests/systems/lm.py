@@ -14,16 +14,20 @@ CONTEXT = 8
 
 
 def write_lm(
-    folder: Path, documents: str = "file", *, context: int = CONTEXT, damaged: str = ""
+    folder: Path,
+    documents: str = "file",
+    *,
+    context: int = CONTEXT,
+    damaged: str = "",
+    **widths: int,
 ) -> Path:
     """Bytes, one block.
 
     Args:
         damaged: a character after which the model's log-probabilities are not numbers.
     """
-    sizes = CausalConfig(
-        dim=24, heads=3, layers=1, feedforward=29, max_length=context, tied=not damaged
-    )
+    wide = {"dim": 24, "heads": 3, "layers": 1, "feedforward": 29} | widths
+    sizes = CausalConfig(**wide, max_length=context, tied=not damaged)
     torch.manual_seed(1)
     model = CausalLanguageModel(sizes, ByteTokenizer.size)
     if damaged:

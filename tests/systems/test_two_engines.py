@@ -29,7 +29,7 @@ from jumok.systems.loading import load_tokenizer
 from jumok.systems.translation.translator import Translator
 from jumok.tracing.record import record
 from tests.systems.test_ordinary_module import recurrent, transformer
-from tests.systems.untrained import write_masked
+from tests.systems.untrained import write_masked, write_text_classifier
 
 pytestmark = pytest.mark.skipif(library() is None, reason="needs a C compiler")
 
@@ -65,7 +65,26 @@ def test_auto_is_the_engine_where_it_serves_the_model(folder, tmp_path):
 
 def test_other_kinds_refuse_the_engine(tmp_path):
     with pytest.raises(ConfigError, match=r"does not run models of this kind.*\n.*int8"):
-        jumok.load(write_masked(tmp_path / "gaps"), device="cpu", precision="int8")
+        jumok.load(write_text_classifier(tmp_path / "labels"), device="cpu", precision="int8")
+
+
+@pytest.mark.parametrize("write", [transformer, write_masked])
+def test_vectors_are_those_of_torch_as_long_as_the_model_is(tmp_path, write):
+    folder, texts = write(tmp_path / "model"), [*TEXTS, "", "the cat"]
+    native, on_torch = (
+        jumok.load(folder, engine=engine, device="cpu", threads=2) for engine in ("native", "torch")
+    )
+    assert native.computed_by["name"] == "native"
+    expected = on_torch.sentence_vectors(texts)
+    found = native.sentence_vectors(texts, batch_size=2)
+    torch.testing.assert_close(found, expected, atol=1e-5, rtol=0)
+    assert not torch.equal(found, expected)  # otherwise torch computed both
+    (words, vectors), (_, others) = (one.word_vectors(TEXTS[1]) for one in (native, on_torch))
+    assert words == tuple(TEXTS[1].split())
+    torch.testing.assert_close(vectors, others, atol=1e-5, rtol=0)
+    with torch.no_grad():
+        next(native.modules()[0].parameters()).zero_()
+    assert not torch.allclose(native.sentence_vectors(texts), expected, atol=1e-2)
 
 
 def test_a_gpu_is_looked_for_without_torch(monkeypatch):

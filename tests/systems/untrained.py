@@ -16,11 +16,14 @@ from tests.parity.torch_weights import roughen
 
 
 def write_classifier(
-    folder: Path, seed: int = 1, labels: tuple[str, ...] = ("blue", "green", "red")
+    folder: Path,
+    seed: int = 1,
+    labels: tuple[str, ...] = ("blue", "green", "red"),
+    attention_after: tuple[int, ...] = (2,),
 ) -> Path:
     """A classifier of pictures of 8 x 10 pixels."""
     config = ImageClassifierConfig(
-        height=8, width=10, channels=(8, 12), attention_after=(2,), attention_heads=2
+        height=8, width=10, channels=(8, 12), attention_after=attention_after, attention_heads=2
     )
     torch.manual_seed(seed)
     weights = build(config, DataSizes(labels=len(labels))).state_dict()

@@ -6,9 +6,9 @@ import torch
 
 import jumok
 from jumok.decoding import DecodingOptions
-from jumok.inspection.attribution import attended_by
 from jumok.inspection.explain import explain
 from jumok.inspection.page.document import payload
+from jumok.inspection.rollout import attended_by
 from jumok.inspection.trace import Trace
 from jumok.inspection.trace_file import load_trace
 from jumok.plot.board import head_name
@@ -22,6 +22,7 @@ PARTS = {
 STEPPED = {
     "latent": {"attention_kind": "latent", "positions": "rotary", "score_cap": 2.0},
     "linear": PARTS["linear"],
+    "recurrence": {"decoder_attention_kind": "ssru"},
 }
 
 

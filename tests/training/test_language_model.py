@@ -88,5 +88,12 @@ def test_validation_data_may_be_given(tmp_path, make_text_config, recorder):
 
 
 def test_a_batch_must_hold_a_window(make_text_config):
-    with pytest.raises(ConfigError, match=r"at least one window of model\.max_length = 64"):
+    with pytest.raises(ConfigError, match="at least one window of 64 tokens"):
         make_text_config("model.max_length=64")
+
+
+def test_windows_may_be_shorter_than_what_the_model_reads(make_text_config, tmp_path, recorder):
+    config = make_text_config("model.max_length=64", "data.window=8", "training.steps=1")
+    bundle = read_bundle(train(config, tmp_path, recorder()).model)
+    assert bundle.config.max_tokens == 64
+    assert bundle.card.scores[0].on.endswith("in windows of 8")

@@ -164,6 +164,8 @@ def test_what_cannot_be_packed_is_refused(make_config):
     for change in ("score=bilinear", "score=additive", "attention_kind=linear"):
         with pytest.raises(ConfigError, match=r"in this attention depend on the place in the row"):
             make_config("training.batches=packed", "model.positions=rotary", f"model.{change}")
+    with pytest.raises(ConfigError, match=r"source_end = false leaves out"):
+        make_config("training.batches=packed", "model.source_end=false")
     rnn = {"name": "r", "model": {"kind": "rnn"}, "data": {"smallworld": {}}}
     with pytest.raises(ConfigError, match=r"the state of an RNN would carry over"):
         parse_config({**rnn, "training": {"batches": "packed"}})

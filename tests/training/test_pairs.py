@@ -65,7 +65,7 @@ def test_pairs_to_test_on_are_seen_nowhere_else(tmp_path, validated):
     assert len(tested) == 12
     assert "test.tsv: 12 more source sentences, for a test" in said
     assert len(prepared.train[0]) == 200 - 12 - (0 if validated else 8)
-    assert len(prepared.validation) == (2 if validated else 8)
+    assert sum(map(len, prepared.validation)) == (2 if validated else 8)
     assert not {source for source, _ in tested} & set(prepared.sources)
 
 
@@ -124,7 +124,7 @@ def test_smallworld_is_written_into_the_run_and_splits_share_nothing(tmp_path):
     )
     prepared = pairs.prepare_translation(config, tmp_path, tmp_path / "cache", print)
     assert len(prepared.train[0]) == 211
-    assert len(prepared.validation) == 17
+    assert sum(map(len, prepared.validation)) == 17
     assert len(prepared.sources) == 5
     lines = {
         split: set((tmp_path / "smallworld" / f"{split}.en").read_text("utf-8").splitlines())
@@ -137,7 +137,7 @@ def test_smallworld_is_written_into_the_run_and_splits_share_nothing(tmp_path):
 
 def test_micro_batches_hold_little_padding(tmp_path, make_config):
     prepared = pairs.prepare_translation(make_config(), tmp_path, tmp_path / "cache", print)
-    stream = pairs.update_stream(make_config(), prepared.train, prepared.tokenizer)
+    stream = pairs.update_stream(make_config(), prepared.train, prepared.tokenizers)
     before = stream.cursor
     assert 0.0 <= padding_share(stream, padding) < 0.2
     assert stream.cursor == before

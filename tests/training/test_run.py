@@ -272,7 +272,7 @@ def test_the_named_metric_decides(tmp_path, make_config, recorder, metric, best,
 
 def test_a_time_budget_ends_a_run(tmp_path, make_config, recorder):
     screen = recorder()
-    config = make_config("training.minutes=0.01")
+    config = make_config("training.minutes=0.01", "training.steps=100000")
     result = train(config, tmp_path, screen)
     assert result.outcome.reason == "finished"
     assert result.outcome.limit == "training.minutes"
@@ -289,7 +289,7 @@ def test_a_resumed_time_budget_goes_on_where_it_stood(tmp_path, make_config, rec
     stopped = train(make_config("training.minutes=5"), tmp_path, recorder(stop_at(3)))
     budget = stopped.progress.seconds + 1  # of the clock, however slow the machine is
     screen = recorder()
-    config = make_config(f"training.minutes={budget / 60}")
+    config = make_config(f"training.minutes={budget / 60}", "training.steps=100000")
     finished = train(config, tmp_path, screen, resume=True)
     assert screen.steps[0].seconds >= stopped.progress.seconds
     assert finished.progress.seconds >= budget

@@ -5,6 +5,7 @@ import { board, withRest } from "../trace.js";
 import { aligned, fateOf } from "./align.js";
 
 const FAINT = 0.5; // weights below this are drawn on a scale that ends at the largest of them
+const ALIKE = 0.5; // of the words: texts that share fewer have nothing to subtract
 const TURN = 30; // ms that heads are compared for before the page may do something else
 
 /** One side of a comparison: a module of a trace, and a head of it. */
@@ -21,8 +22,8 @@ export function counterpart(other, site) {
 /**
  * The maps of two sides on common rows and columns.
  *
- * Returns `maps`, of which a gap, a word that a side does not have, is NaN; `difference`, the second less the
- * first; `largest`, the index of its largest size, or -1 if no cell is in both; `rows` and `columns`, the
+ * Returns `maps`, of which a gap, a word that a side does not have, is NaN; `shared` and `count`, how many of the words
+ * read are in both, and of how many; `difference`, the second less the first, or null if too few are; `largest`, the index of its largest size, or -1 if no cell is in both; `rows` and `columns`, the
  * aligned places.
  */
 export function compared(sides, state, restName) {
@@ -40,8 +41,12 @@ export function compared(sides, state, restName) {
     rows: rows.map((pair) => own[side].rows[pair[side]] ?? "–"), columns: columns.map((pair) => own[side].columns[pair[side]] ?? "–"),
     values: spread[side], places: { rows: [], columns: [] }, headed: common.columns, ...scale,
   });
-  return { rows, columns, own, largest, maps: [map(0), map(1)],
-    difference: { ...common, values, places: { rows: [], columns: [] }, diverging: true, most: end } };
+  const lengths = own.map(({ columns: names, rested }) => names.length - (rested ? 1 : 0));
+  const longest = Math.max(...lengths);
+  const shared = columns.filter((pair) => pair[0] < lengths[0] && fateOf(pair, own[0].columns, own[1].columns) === "same").length;
+  const alike = shared >= ALIKE * longest;
+  return { rows, columns, own, shared, count: longest, largest: alike ? largest : -1, maps: [map(0), map(1)],
+    difference: alike ? { ...common, values, places: { rows: [], columns: [] }, diverging: true, most: end } : null };
 }
 
 /** The aligned rows and columns of two maps; the columns of what is no word are a pair of their own. */
@@ -95,7 +100,7 @@ export function eachHead(first, second, state, restName, onHeads) {
     const begun = performance.now();
     while (heads.length < jobs.length && performance.now() - begun < TURN) {
       const { site, like, head } = jobs[heads.length];
-      const own = [[first, like], [second, site]].map(([trace, each]) => withRest(mapOf(trace, each, String(head), state), restName));
+      const own = [[first, like], [second, site]].map(([trace, each]) => withRest(mapOf(trace, each, head, state), restName));
       if (!head) places = placed(own);
       heads.push({ site, head, mean: meanApart(own, places) });
     }

@@ -24,7 +24,7 @@ function filled(heads, shown, state, words) {
   const points = ({ mean }) => (100 * mean).toFixed(1);
   const said = top.mean < NOTICED ? words.noHeadChanged : words.headChanged(heads.length, name(top), points(top), points(last));
   const buttons = (bySize ? sorted : heads).map((each) => {
-    const on = each.site === shown.site && String(each.head) === shown.head;
+    const on = each.site === shown.site && each.head === shown.head;
     const share = top.mean < NOTICED ? 0 : each.mean / top.mean;
     const label = `${name(each)}: ${points(each)}`;
     const button = element("button", { type: "button", id: `apart-${each.site.name}-${each.head}`, "aria-label": label, title: label,

@@ -21,7 +21,7 @@ export function comparison(pair, state, words) {
   const found = compared(pair.sides, state, words.rest);
   const grid = gridOf(pair.sides);
   const row = grid ? rowShown(found, state) : 0;
-  const shown = [...found.maps, found.difference].map((map) => (grid ? overGrid(map, row, grid) : map));
+  const shown = [...found.maps, found.difference].filter(Boolean).map((map) => (grid ? overGrid(map, row, grid) : map));
   const titles = [...pair.names, words.compareMinus(pair.names)];
   const label = `${words[pair.sides[1].site.part]}, ${words.layerNumber(pair.sides[1].site.layer + 1)}`;
   const named = shown.map((map, i) => ({ map, title: titles[i], note: i < 2 ? sideNote(pair.sides[i], words) : words.differenceScale(pair.names) }));
@@ -71,7 +71,7 @@ function sideNote({ trace, site, head }, words) {
 }
 
 /** What was written on both sides, and the largest change of this map, in numbers. */
-function sentences({ sides, names, kind }, { largest, maps, difference }, grid, words) {
+function sentences({ sides, names, kind }, { largest, maps, difference, shared, count }, grid, words) {
   const say = words.compareSays[kind];
   const [one, other] = sides.map(({ trace }) => trace);
   const said = [];
@@ -79,7 +79,8 @@ function sentences({ sides, names, kind }, { largest, maps, difference }, grid, 
     const before = one.findings.own_output ?? one.output;
     said.push((before === other.output ? say.same : say.wrote)(visible(before), visible(other.output), other.writesText, one.text === other.text));
   }
-  if (largest < 0) said.push(words.nothingShared);
+  if (!difference) said.push(words.littleShared(shared, count));
+  else if (largest < 0) said.push(words.nothingShared);
   else if (Math.abs(difference.values[largest]) < NOTICED) said.push(words.nothingChanged);
   else {
     const [row, column] = [Math.floor(largest / difference.columns.length), largest % difference.columns.length];
@@ -121,13 +122,14 @@ function lines({ sides, names }, words) {
 
 /** Maps with one cursor, which begins at the largest change. */
 function linked(named, { largest }, grid, row, label, words) {
-  const width = named[2].map.columns.length;
+  const last = named[named.length - 1].map;
+  const width = last.columns.length;
   const at = largest - (grid ? row * (grid[0] * grid[1]) : 0);
-  const first = at >= 0 && at < named[2].map.values.length ? [Math.floor(at / width), at % width] : [0, 0];
+  const first = at >= 0 && at < last.values.length ? [Math.floor(at / width), at % width] : [0, 0];
   const most = Math.max(8, Math.min(34, Math.floor(500 / width)));
   const figures = named.map(({ title, note, map }, mine) => element("figure", {},
     element("figcaption", {}, element("b", {}, title), element("br"), note),
-    heatmap(map, { id: `map-${mine}`, cursor: first, label: `${title}: ${label}`, most, say: (r, c, value) => spoken(map, named[2].map, r, c, value, words),
+    heatmap(map, { id: `map-${mine}`, cursor: first, label: `${title}: ${label}`, most, say: (r, c, value) => spoken(map, last, r, c, value, words),
       onMove: (r, c) => figures.forEach((figure, its) => {
         if (its !== mine) figure.querySelector("canvas").dispatchEvent(new CustomEvent("place", { detail: [r, c] }));
       }) }),

@@ -1,6 +1,7 @@
-/** The engine in WebAssembly: tokens in; the best translation, and every attention weight, out. */
+/** The engine in WebAssembly: tokens or a Memory in; what follows, and every attention weight, out. */
 
 const ALIGNMENT = 64;
+const PASS = 64; // tokens of a text that are read at once: LONGEST_PASS in engine/language.py
 const BEST = 5; // the most probable tokens of each step
 // The fields of WebRules in engine/web.c: 32-bit numbers, then addresses.
 const RULES = ["beam", "start", "end", "minimum", "longest", "enough", "forbidden", "penalties"];
@@ -17,16 +18,26 @@ export class Engine {
   }
 
   constructor(code, { contents, addresses, model, tables, ...sizes }) {
-    Object.assign(this, { code, ...sizes });
+    this.code = code;
     const base = this.room(contents.length);
+    Object.assign(this, { base, ...sizes, model: base + model });
     new Uint8Array(code.memory.buffer).set(contents, base);
     for (const place of addresses) this.add(base + place, base);
-    this.model = base + model;
     for (const { layer, rows, columns, factor, fields } of tables) {
       const table = this.room(4 * rows * columns);
       code.jumok_table(base + layer, table, factor);
       for (const field of fields) this.add(base + field, table);
     }
+  }
+
+  /** Another model that is in this memory, where `room` and the like are those of this one. */
+  of({ model, ...sizes }) {
+    return Object.assign(Object.create(this), sizes, { model: this.base + model });
+  }
+
+  /** Numbers that the image holds, from their place on. */
+  numbers([place, count]) {
+    return new Float32Array(this.code.memory.buffer, this.base + place, count);
   }
 
   /** Memory at a multiple of 64; what is taken here stays as long as the page. */
@@ -41,22 +52,20 @@ export class Engine {
     memory.setUint32(place, memory.getUint32(place, true) + number, true);
   }
 
-  /** Takes memory for `work`, and gives it back; `take(kind, values or length)` returns an address. */
-  within(work) {
+  /** Memory that is given back together; `take(kind, values or length)` returns an address. */
+  taking() {
     const taken = [];
-    const take = (Kind, values) => {
-      const length = typeof values === "number" ? values : values.length;
-      const at = this.code.malloc(Math.max(1, length * Kind.BYTES_PER_ELEMENT));
-      if (!at) throw new RangeError("memory");
-      taken.push(at);
-      if (typeof values !== "number") new Kind(this.code.memory.buffer, at, length).set(values);
-      return at;
+    return {
+      take: (Kind, values) => {
+        const length = typeof values === "number" ? values : values.length;
+        const at = this.code.malloc(Math.max(1, length * Kind.BYTES_PER_ELEMENT));
+        if (!at) throw new RangeError("memory");
+        taken.push(at);
+        if (typeof values !== "number") new Kind(this.code.memory.buffer, at, length).set(values);
+        return at;
+      },
+      free: () => taken.splice(0).forEach((at) => this.code.free(at)),
     };
-    try {
-      return work(take);
-    } finally {
-      taken.forEach((at) => this.code.free(at));
-    }
   }
 
   /** A copy of numbers in the engine's memory. */
@@ -65,50 +74,114 @@ export class Engine {
   }
 
   /**
-   * The best translation of `source`, END included.
+   * A source that has been read; it has to be closed.
    *
-   * `rules`: what RULES names; `longest`: the maximum number of tokens without END; `penalties`: what divides
-   * the log-probability of a hypothesis, by its length.
+   * `source`: tokens; a Float32Array, the vectors of a Memory; or null. `rules`: what RULES names; `longest`: the
+   * maximum number of tokens without END; `penalties`: what divides the log-probability of a hypothesis, by its length.
    */
-  translate(source, rules) {
-    return this.within((take) => {
+  open(source, rules) {
+    return new Session(this, source, rules);
+  }
+}
+
+class Session {
+  constructor(engine, source, rules) {
+    const { take, free } = engine.taking();
+    const { code, model, dim } = engine;
+    Object.assign(this, { engine, code, take, free });
+    const vectors = source instanceof Float32Array;
+    this.sources = vectors ? source.length / dim : source?.length ?? 0;
+    try {
       const numbers = { ...rules, forbidden: rules.forbidden.length };
       const filled = take(Int32Array, [...RULES.slice(0, -1).map((name) => numbers[name]),
         take(Int32Array, rules.forbidden), take(Float64Array, rules.penalties)]);
-      const tokens = take(Int32Array, rules.longest + 1);
-      const session = this.code.jumok_open(this.model, take(Int32Array, source), source.length, filled);
-      if (!session) throw new RangeError("memory");
-      try {
-        const length = this.code.jumok_write(session, tokens);
-        if (length === -1) throw new RangeError("memory");
-        if (length < 0) throw new Error("the model gives no probability to any next token.");
-        return { tokens: [...this.read(Int32Array, tokens, length)], ...this.seen(take, session, tokens, source.length, length + 1) };
-      } finally {
-        this.code.jumok_close(session);
-      }
-    });
+      this.tokens = take(Int32Array, rules.longest + 1);
+      const given = source ? take(vectors ? Float32Array : Int32Array, source) : 0;
+      this.session = code.jumok_open(model, Number(engine.recurrent), vectors ? 0 : given, vectors ? given : 0, this.sources, filled);
+      if (!this.session) throw new RangeError("memory");
+    } catch (error) {
+      free();
+      throw error;
+    }
   }
 
-  /** The weights (layers, heads, queries, keys), and the most probable tokens after every prefix. */
-  seen(take, session, tokens, sources, targets) {
-    const { heads, kvHeads, headDim, valueDim, encoderLayers, decoderLayers } = this;
-    const shapes = {
-      encoder: [encoderLayers, sources, sources],
-      decoder: [decoderLayers, targets, targets],
-      cross: [decoderLayers, targets, sources],
-    };
-    const values = take(Float32Array, targets);
-    const [choices, chances] = [take(Int32Array, BEST * targets), take(Float32Array, BEST * targets)];
-    const failed = this.code.jumok_look(session, tokens, targets - 1, values, BEST, choices, chances);
-    if (failed) throw new RangeError("memory");
+  close() {
+    this.code.jumok_close(this.session);
+    this.free();
+  }
+
+  /** Makes a step of the search; whether it was the last one. */
+  advance() {
+    const over = this.code.jumok_advance(this.session);
+    if (over < 0) throw new RangeError("memory");
+    return over > 0;
+  }
+
+  /** The tokens of the best hypothesis, without END, so far or after the search. */
+  written() {
+    const length = this.code.jumok_written(this.session, this.tokens);
+    if (length < 0) throw new Error("the model gives no probability to any next token.");
+    return [...this.engine.read(Int32Array, this.tokens, length)];
+  }
+
+  /** The log-probabilities of all tokens after `tokens`, which stand from `place` on in a text. */
+  after(tokens, place) {
+    const { take, free } = this.engine.taking();
+    const { vocabulary } = this.engine;
+    try {
+      const values = take(Float32Array, vocabulary);
+      for (let first = 0; first < tokens.length; first += PASS) {
+        const part = tokens.slice(first, first + PASS);
+        if (this.code.jumok_next(this.session, part.length, take(Int32Array, part), place + first, values)) throw new RangeError("memory");
+      }
+      return this.engine.read(Float32Array, values, vocabulary);
+    } finally {
+      free();
+    }
+  }
+
+  /** What an encoder alone has written: (positions, dim). */
+  states() {
+    const size = this.sources * this.engine.dim;
+    const at = this.take(Float32Array, size);
+    this.code.jumok_shown(this.session, at);
+    return this.engine.read(Float32Array, at, size);
+  }
+
+  /** The weights (layers, heads, queries, keys) and the vectors of the first parts, by their layers, queries and keys. */
+  attention(shapes) {
+    const { code, engine, session } = this;
+    const { heads, kvHeads, headDim, valueDim } = engine;
     const parts = (pick) => Object.fromEntries(Object.entries(shapes).map(([part, shape], number) => [part, pick(number, ...shape)]));
-    const weights = parts((number, layers, rows, columns) =>
-      this.read(Float32Array, this.code.jumok_weights(session, number), layers * heads * rows * columns));
-    const vectors = parts((number, layers, rows, columns) => this.read(Float32Array, this.code.jumok_vectors(session, number),
-      layers * (rows * heads * headDim + columns * kvHeads * (headDim + valueDim))));
-    const [found, logs] = [this.read(Int32Array, choices, BEST * targets), this.read(Float32Array, chances, BEST * targets)];
-    const best = Array.from({ length: targets }, (_, step) =>
-      Array.from({ length: BEST }, (_, i) => [found[step * BEST + i], logs[step * BEST + i]]).filter(([token]) => token >= 0));
-    return { weights, vectors, best, logProbabilities: [...this.read(Float32Array, values, targets)] };
+    return {
+      weights: parts((number, layers, rows, columns) =>
+        engine.read(Float32Array, code.jumok_weights(session, number), layers * heads * rows * columns)),
+      vectors: parts((number, layers, rows, columns) => engine.read(Float32Array, code.jumok_vectors(session, number),
+        layers * (rows * heads * headDim + columns * kvHeads * (headDim + valueDim)))),
+    };
+  }
+
+  /** What `attention` gives for all parts, and the most probable tokens after every prefix of `written`. */
+  seen(written) {
+    const { code, engine, session } = this;
+    const { encoderLayers, decoderLayers, crossLayers } = engine;
+    const [sources, targets] = [this.sources, written.length + 1];
+    const { take, free } = engine.taking();
+    try {
+      const values = take(Float32Array, targets);
+      const [choices, chances] = [take(Int32Array, BEST * targets), take(Float32Array, BEST * targets)];
+      if (code.jumok_look(session, take(Int32Array, written), written.length, values, BEST, choices, chances)) throw new RangeError("memory");
+      const seen = this.attention({
+        encoder: [encoderLayers, sources, sources],
+        decoder: [decoderLayers, targets, targets],
+        cross: [crossLayers, targets, sources],
+      });
+      const [found, logs] = [engine.read(Int32Array, choices, BEST * targets), engine.read(Float32Array, chances, BEST * targets)];
+      const best = Array.from({ length: targets }, (_, step) =>
+        Array.from({ length: BEST }, (_, i) => [found[step * BEST + i], logs[step * BEST + i]]).filter(([token]) => token >= 0));
+      return { tokens: written, ...seen, best, logProbabilities: [...engine.read(Float32Array, values, targets)] };
+    } finally {
+      free();
+    }
   }
 }

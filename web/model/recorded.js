@@ -1,9 +1,9 @@
-/** What the engine computed for one sentence, as a trace that the views read. */
+/** What the engine computed for one input, as the parts of a trace that the views read. */
 
-import { END, START, strip } from "./tokenizer.js";
+import { strip } from "./tokenizer.js";
 
 /** The tokens with their words; START and END belong to none. */
-function textAxis(tokenizer, ids, before, after) {
+export function textAxis(tokenizer, ids, before, after) {
   const words = tokenizer.words(ids);
   const groups = [];
   words.forEach((word, i) => (groups[word] ??= []).push(ids[i]));
@@ -58,14 +58,14 @@ function vectorsOf(vectors, layer, { heads, kvHeads, headDim, valueDim }, rows, 
 }
 
 /** The attention modules of one part, with the weights of all their heads, and what these were made of. */
-function sitesOf(part, layers, engine, [queries, rows], [keys, columns], { weights, vectors }, { score, scale, recomputed, windows }) {
+export function sitesOf(part, engine, [queries, rows], [keys, columns], { weights, vectors }, { score, scale, recomputed, windows, names = {} }) {
   const { heads } = engine;
   const stack = part === "encoder" ? "encoder" : "decoder";
   const module = part === "cross" ? "cross_attention" : "self_attention";
   const size = heads * rows * columns;
   const window = (layer) => (part === "cross" ? 0 : windows[part][layer]);
-  return Array.from({ length: layers }, (_, layer) => ({
-    name: `${stack}.blocks.${layer}.${module}`,
+  return Array.from({ length: engine[`${part}Layers`] }, (_, layer) => ({
+    name: (names[part] ?? `${stack}.blocks.#.${module}`).replace("#", layer),
     kind: score, part, layer, queries, keys, scale, residual_gate: null,
     arrays: {
       weights: packed([heads, rows, columns], weights[part].slice(layer * size, (layer + 1) * size)),
@@ -77,29 +77,12 @@ function sitesOf(part, layers, engine, [queries, rows], [keys, columns], { weigh
   }));
 }
 
-/** `read`, `written`: tokens without START and END. `found`: what Engine.translate returned. */
-export function traceOf(facts, tokenizer, engine, text, read, found) {
-  const [source, target] = [["source", read.length + 1], ["target", found.tokens.length + 1]];
-  const { encoderLayers, decoderLayers } = engine;
-  return {
-    ...facts.trace,
-    text,
-    output: tokenizer.decode(found.tokens).replace(/ {2,}/gu, " "),
-    axes: {
-      source: textAxis(tokenizer, read, [], [END]),
-      target: textAxis(tokenizer, found.tokens, [START], []),
-    },
-    sites: [
-      ...sitesOf("encoder", encoderLayers, engine, source, source, found, facts),
-      ...sitesOf("decoder", decoderLayers, engine, target, target, found, facts),
-      ...sitesOf("cross", decoderLayers, engine, target, source, found, facts),
-    ],
-    steps: [...found.tokens, END].map((token, step) => ({
-      token: tokenizer.pieces[token],
-      log_probability: found.logProbabilities[step],
-      best: found.best[step].map(([one, value]) => [tokenizer.pieces[one], value]),
-      gate: null,
-    })),
-    findings: { ...facts.trace.findings, written: found.tokens },
-  };
+/** The prediction of each of these tokens, and the alternatives. */
+export function stepsOf(tokenizer, tokens, { logProbabilities, best }) {
+  return tokens.map((token, step) => ({
+    token: tokenizer.pieces[token],
+    log_probability: logProbabilities[step],
+    best: best[step].map(([one, value]) => [tokenizer.pieces[one], value]),
+    gate: null,
+  }));
 }

@@ -3,7 +3,8 @@
 import { Charsmap } from "./charsmap.js";
 import { byCharacters, byMerging, byUnigrams } from "./segment.js";
 
-const [PAD, UNKNOWN] = [0, 1];
+export const PAD = 0;
+const UNKNOWN = 1;
 export const START = 2;
 export const END = 3;
 const [NORMAL, CONTROL, USER_DEFINED, BYTE] = [1, 3, 4, 6]; // numbers of sentencepiece_model.proto
@@ -159,27 +160,30 @@ export class Tokenizer {
     return ids.map((id) => this.pieces[id]);
   }
 
-  /** For each id the index of its word: a symbol of the space on its own belongs to the next one, and a line break is a word. */
   words(ids) {
-    let word = 0;
-    let filled = false;
-    const words = ids.map((id) => {
-      const piece = this.pieces[id];
-      if (filled && (piece.startsWith(SPACE) || piece.startsWith(NEWLINE))) {
-        word += 1;
-        filled = false;
-      }
-      const own = word;
-      filled ||= piece !== SPACE;
-      if (piece === NEWLINE) {
-        word += 1;
-        filled = false;
-      }
-      return own;
-    });
-    const last = filled ? word : Math.max(word - 1, 0);
-    return words.map((index) => Math.min(index, last));
+    return wordsOf(this.names(ids));
   }
+}
+
+/** For each name the index of its word: a symbol of the space on its own belongs to the next one, and a line break is a word. */
+export function wordsOf(names) {
+  let word = 0;
+  let filled = false;
+  const words = names.map((piece) => {
+    if (filled && (piece.startsWith(SPACE) || piece.startsWith(NEWLINE))) {
+      word += 1;
+      filled = false;
+    }
+    const own = word;
+    filled ||= piece !== SPACE;
+    if (piece === NEWLINE) {
+      word += 1;
+      filled = false;
+    }
+    return own;
+  });
+  const last = filled ? word : Math.max(word - 1, 0);
+  return words.map((index) => Math.min(index, last));
 }
 
 /** UTF-8, with U+FFFD for every byte that is not part of a character. */

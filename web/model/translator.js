@@ -1,20 +1,13 @@
-/** A model in the page: a text in, a trace out, as `jumok look` answers. */
+/** A translator in the page: a text in, a trace out, as `jumok look` answers. */
 
+import { Refused, answered, pacer } from "./answering.js";
 import { betweenEdges, edgesOf } from "./edges.js";
 import { Engine } from "./engine.js";
-import { traceOf } from "./recorded.js";
-import { END, Tokenizer, isWritable, normalize, strip, withSpaces } from "./tokenizer.js";
-
-/** Why a text cannot be translated; `known` names the message in the page's words. */
-class Refused extends Error {
-  constructor(known, ...numbers) {
-    super(known);
-    this.fault = { known, numbers };
-  }
-}
+import { sitesOf, stepsOf, textAxis } from "./recorded.js";
+import { END, START, Tokenizer, isWritable, normalize, strip, withSpaces } from "./tokenizer.js";
 
 export class Translator {
-  /** `facts`: what `systems/translation/web.py` writes; `blobs`: the bytes beside it, by name. */
+  /** `facts`: what `systems/in_page/translator.py` writes; `blobs`: the bytes beside it, by name. */
   static async load(facts, blobs) {
     const engine = await Engine.load(blobs.wasm, { ...facts.engine, contents: blobs.model });
     return new Translator(facts, new Tokenizer(facts.tokenizer, blobs.charsmap ?? null), engine);
@@ -31,7 +24,7 @@ export class Translator {
   }
 
   /** The trace of a text; `milliseconds` says how long it took, the tokens' names included. */
-  look(given) {
+  async look(given, waiting) {
     const began = performance.now();
     if (!isWritable(given)) throw new Refused("faultHalf");
     const text = withSpaces(normalize(given));
@@ -41,21 +34,50 @@ export class Translator {
     const read = this.tokenizer.encode(text.slice(...span));
     const { maxTokens } = this.facts;
     if (read.length > maxTokens) throw new Refused("faultLong", read.length, maxTokens);
-    const source = [...read, END];
-    const found = this.engine.translate(source, this.rules(source.length));
-    const trace = traceOf(this.facts, this.tokenizer, this.engine, given, read, found);
     const [before, after] = [text.slice(0, span[0]).trimStart(), text.slice(span[1]).trimEnd()];
-    const output = `${before}${betweenEdges(strip(trace.output), after)}${after}`;
-    return { ...trace, output, milliseconds: performance.now() - began };
+    const whole = (tokens) => `${before}${betweenEdges(strip(this.textOf(tokens)), after)}${after}`;
+    const found = await this.translate([...read, END], pacer(waiting), whole);
+    return { ...this.traceOf(given, read, found), output: whole(found.tokens), milliseconds: performance.now() - began };
   }
 
-  /** The answer to a request of the page: a trace, beside that of a second text where one is given. */
-  answer({ text, against }) {
+  textOf(tokens) {
+    return this.tokenizer.decode(tokens).replace(/ {2,}/gu, " ");
+  }
+
+  /** The best translation, and what led to it. */
+  async translate(source, pace, whole) {
+    const session = this.engine.open(source, this.rules(source.length));
     try {
-      return { ...this.look(text), ...(against ? { other: this.look(against) } : {}) };
-    } catch (error) {
-      if (error instanceof RangeError) return { error: { known: "faultMemory", numbers: [] } };
-      return { error: error.fault ?? { what: error.message } };
+      while (!session.advance()) await pace(() => whole(session.written()));
+      return session.seen(session.written());
+    } finally {
+      session.close();
     }
+  }
+
+  /** `read`: tokens without END; `found`: what the engine has seen. */
+  traceOf(text, read, found) {
+    const { facts, tokenizer, engine } = this;
+    const [source, target] = [["source", read.length + 1], ["target", found.tokens.length + 1]];
+    return {
+      ...facts.trace,
+      text,
+      axes: {
+        source: textAxis(tokenizer, read, [], [END]),
+        target: textAxis(tokenizer, found.tokens, [START], []),
+      },
+      sites: [
+        ...sitesOf("encoder", engine, source, source, found, facts),
+        ...sitesOf("decoder", engine, target, target, found, facts),
+        ...sitesOf("cross", engine, target, source, found, facts),
+      ],
+      steps: stepsOf(tokenizer, [...found.tokens, END], found),
+      findings: { ...facts.trace.findings, written: found.tokens },
+    };
+  }
+
+  /** The answer to a request of the page; `waiting`: see `pacer`. */
+  answer(question, waiting) {
+    return answered((text) => this.look(text, waiting), question);
   }
 }

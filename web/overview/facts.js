@@ -1,5 +1,7 @@
 /** The numbers of the generated sentence: read from the recorded arrays, and nothing else. */
 
+import { beforeCells } from "../picture.js";
+
 /**
  * What one word paid to one key, and the effect that was measured.
  *
@@ -8,12 +10,14 @@
  */
 export function factsOf(trace, site, map, state, { row, column, top }, head) {
   const width = map.columns.length;
+  const { grid } = trace.axes[site.keys];
+  const cell = grid ? column - beforeCells(width, grid) : -1;
   const steps = map.places.rows[row] ?? [];
   return {
     word: map.rows[row],
     key: map.columns[column],
-    cell: trace.axes[site.keys].grid ? column : null,
-    grid: trace.axes[site.keys].grid,
+    cell: cell < 0 ? null : cell,
+    grid,
     weight: map.values[row * width + column],
     strongest: column === top,
     even: evenShare(site, map, steps, column),

@@ -6,7 +6,7 @@ import { colour, inkOn, palette, theme } from "../surface.js";
 
 const [THINNEST, THICKEST, OF_LONG] = [1, 15, 4]; // px of a band, and of the thickest one in a long text
 const FAINTEST = 0.02; // of the scale: smaller weights have no band, and no colour
-const SKETCHED = 0.12; // of the scale: the bands of the other words are drawn from here on
+const SKETCHED = 0.12; // of the scale: the strongest band of another word is drawn from here on
 const MANY = 48; // words of a line: from here on the other words have no bands
 const NUMBERED = 0.05; // weights from here on have their number in percent
 
@@ -124,7 +124,7 @@ function describe(map, rows, names) {
   });
 }
 
-/** The bands: those of the chosen word by their weights, and faintly the strongest ones of all others. */
+/** The bands: those of the chosen word by their weights, and faintly the strongest one of each other. */
 function strands(svg, node, { map, row, column }, keys, rows) {
   const box = node.getBoundingClientRect();
   svg.setAttribute("viewBox", `0 0 ${box.width || 1} ${box.height || 1}`);
@@ -147,9 +147,10 @@ function strands(svg, node, { map, row, column }, keys, rows) {
   };
   const broken = [keys, rows].some((words) => words.length && words[0].offsetTop !== words[words.length - 1].offsetTop);
   if (map.rows.length <= MANY && !broken) {
-    map.rows.forEach((_, r) => map.columns.forEach((_, c) => {
-      if (shade(map, r, c) >= SKETCHED && r !== row) band(r, c, "off", shade(map, r, c));
-    }));
+    map.rows.forEach((_, r) => {
+      const c = strongest({ map, row: r });
+      if (r !== row && shade(map, r, c) >= SKETCHED) band(r, c, "off", shade(map, r, c));
+    });
   }
   const chosen = column === null ? map.columns.map((_, c) => [row, c]) : map.rows.map((_, r) => [r, column]);
   for (const [r, c] of chosen) if (shade(map, r, c) >= FAINTEST) band(r, c, "on", shade(map, r, c));

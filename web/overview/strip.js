@@ -28,7 +28,7 @@ export function headStrip(trace, state, words, { row, onTry, onChoose }) {
   const most = Math.max(1e-9, ...Object.values(effects).flatMap((heads) => heads.map((steps) => Math.abs(total(steps)))));
   const waiting = []; // what is drawn after the first picture
   const button = (site, head) => {
-    const on = site === shown && String(head) === chosen;
+    const on = site === shown && head === chosen;
     const canvas = element("canvas", { "aria-hidden": "true" });
     waiting.push(() => draw(canvas, trace, site, head, row, small));
     const effect = effects[site.name]?.[head];
@@ -38,7 +38,7 @@ export function headStrip(trace, state, words, { row, onTry, onChoose }) {
     bar.style.setProperty("--share", effect ? (Math.abs(total(effect)) / most).toFixed(3) : "0");
     return element("button", {
       type: "button", id: `head-${site.name}-${head}`, "aria-label": label, title: label, "aria-pressed": String(on), tabindex: on ? "0" : "-1",
-      onclick: () => onChoose(site, head), ...preview(() => onTry(site, String(head))),
+      onclick: () => onChoose(site, head), ...preview(() => onTry(site, head)),
     }, canvas, ...(effect ? [bar] : []));
   };
   const parts = trace.parts().map((part) => element("div", { class: "part", role: "group", "aria-label": words[part] },
@@ -68,7 +68,7 @@ function draw(canvas, trace, site, head, row, small) {
     return;
   }
   const { grid } = trace.axes[site.keys];
-  const matrix = site.matrix(String(head), "weights");
+  const matrix = site.matrix(head, "weights");
   const at = Math.min(row, rows - 1);
   const values = grid ? matrix.subarray(at * columns, (at + 1) * columns) : matrix;
   const most = values.reduce((high, value) => Math.max(high, value), 1e-9);

@@ -1,7 +1,7 @@
 /** The caption of a figure, and how jumok is cited. */
 
 import { changes } from "../changes.js";
-import { cursorIn, headChosen, headOf, pairIn, siteOf, weightsMap } from "../cursor.js";
+import { cursorOf, headChosen, siteOf } from "../cursor.js";
 import { readable, visible } from "../trace.js";
 import { rowName, valueChosen } from "../views/board.js";
 
@@ -39,20 +39,15 @@ function sentence(trace) {
 function ofHead(trace, view, state, words) {
   const site = siteOf(trace, state);
   const oneRow = view === "row" || view === "walk"; // which show tokens, in one head
-  const head = oneRow ? String(headOf(site, state)) : headChosen(site, state);
-  const name = head === "mean" ? words.mean : head === "max" ? words.max : words.pathHead(String(Number(head) + 1));
+  const at = cursorOf(trace, site, state);
+  const head = oneRow ? at.head : headChosen(site, state);
+  const name = typeof head === "number" ? words.pathHead(String(head + 1)) : words[head];
   const value = view === "board" || view === "scrubber" ? valueChosen(site, state) : "weights";
   const said = [words.captionHead(words[site.part], words.layerNumber(site.layer + 1), value === "norms" ? words.captionAllHeads : name, words[value])];
   if (value !== "weights" || view === "compare") return said;
-  if (oneRow) {
-    const [query, key] = pairIn(trace, site, state);
-    const weight = site.matrix(head, "weights")[query * site.columns + key];
-    return [...said, `“${rowName(trace, site, query, words)}” → “${readable(site.columnTokens[key])}”: ${weight.toFixed(3)}.`];
-  }
-  const map = weightsMap(trace, site, state);
-  const { row, column } = cursorIn(trace, site, map, state);
-  const weight = map.values[row * map.columns.length + column];
-  return weight === undefined ? said : [...said, `“${map.rows[row]}” → “${map.columns[column]}”: ${weight.toFixed(3)}.`];
+  const [row, column] = oneRow ? ["", ""] : [at.map.rows[at.row], at.map.columns[at.column]];
+  const weight = oneRow ? site.matrix(head, "weights")[at.query * site.columns + at.key] : at.weight;
+  return [...said, `“${row || rowName(trace, site, at.query, words)}” → “${column || readable(site.columnTokens[at.key])}”: ${weight.toFixed(3)}.`];
 }
 
 function citation({ version }) {

@@ -1,7 +1,7 @@
 /** The Python code that computes the page's trace again and draws what a view shows. */
 
 import { changed, changes } from "../changes.js";
-import { headChosen, headOf, pairIn, siteOf, weightsMap, shareHead } from "../cursor.js";
+import { cursorOf, headChosen, shareHead, siteOf, weightsMap } from "../cursor.js";
 import { mostOf } from "../heatmap.js";
 import { withRest } from "../trace.js";
 import { currentMap, scaled, valueChosen } from "../views/board.js";
@@ -80,7 +80,7 @@ function otherLines(trace, made) {
 
 /** The arguments that name the module and the head of a map. */
 function where(site, head) {
-  return `part=${literal(site.part)}, layer=${site.layer}, head=${["mean", "max"].includes(head) ? literal(head) : head}`;
+  return `part=${literal(site.part)}, layer=${site.layer}, head=${literal(head)}`;
 }
 
 /** How the map is made of the matrix. */
@@ -116,8 +116,8 @@ function ofOverview(trace, state) {
 
 function ofRow(trace, state) {
   const site = siteOf(trace, state);
-  const [query] = pairIn(trace, site, state);
-  return [`row(trace, ${query}, ${where(site, String(headOf(site, state)))})`];
+  const { query, head } = cursorOf(trace, site, state);
+  return [`row(trace, ${query}, ${where(site, head)})`];
 }
 
 function ofGrid(trace, state) {
@@ -133,7 +133,7 @@ function ofScrubber(trace, state) {
   const site = sites.includes(own) ? own : sites[sites.length - 1];
   const head = headChosen(site, state);
   if (site.part !== "cross") return [`alignment(trace, ${where(site, head)}, unit="pieces", scale="largest")`];
-  return [`pictures(trace, layer=${site.layer}, head=${["mean", "max"].includes(head) ? literal(head) : head})`];
+  return [`pictures(trace, layer=${site.layer}, head=${literal(head)})`];
 }
 
 /** Of the layers, jumok.plot draws the position encodings. */

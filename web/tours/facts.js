@@ -16,7 +16,7 @@ export function sentenceAt(trace, state, words) {
 
 /** A head in a sentence: which one of which layer, and what attends to what. */
 export function headName(site, head, words) {
-  return words.tour.head(/^\d+$/.test(head) ? Number(head) + 1 : words.tour[head], site.layer + 1, words[site.part]);
+  return words.tour.head(typeof head === "number" ? head + 1 : words.tour[head], site.layer + 1, words[site.part]);
 }
 
 function headsOf(sites) {
@@ -27,7 +27,7 @@ function headsOf(sites) {
 export function sharpestHead(trace, sites, state) {
   const heads = headsOf(sites);
   return heads[largest(heads.map(({ site, head }) => {
-    const map = board(trace, site, site.matrix(String(head), "weights"), state.get("unit"), state.get("reading"));
+    const map = board(trace, site, site.matrix(head, "weights"), state.get("unit"), state.get("reading"));
     const width = map.columns.length;
     return total(map.rows.map((_, r) => Math.max(0, ...map.values.subarray(r * width, (r + 1) * width)))) / (map.rows.length || 1);
   }))];
@@ -62,7 +62,7 @@ export function changeText(nats, { sentence }) {
 export function comparedWords(trace) {
   const facts = trace.findings.attribution?.words;
   const [attention, occlusion] = ["weights", "blank"].map((name) => facts?.measures[name]?.[facts.read]);
-  if (!attention || !occlusion) return [];
+  if (!attention || !occlusion || !facts.own) return [];
   const own = facts.own === facts.read;
   const { words } = trace.axes[facts.own];
   const first = own ? words[trace.findings.prompt + 1] ?? 0 : 0;

@@ -1,7 +1,7 @@
 /** The placeholders of a tour: what its links and texts leave to the model at hand. docs/look.md lists them. */
 
 import { isOf } from "../changes.js";
-import { headOf, pairIn, shareHead, siteOf } from "../cursor.js";
+import { cursorOf, shareHead, siteOf } from "../cursor.js";
 import { percentOf } from "../overview/facts.js";
 import { State } from "../state.js";
 import { momentsOf, walkOf } from "../walk/steps.js";
@@ -85,7 +85,8 @@ function differsQuery({ trace, state }) {
 function maskMoment({ trace, state }) {
   const site = siteOf(trace, state);
   if (!site.array("query")) return null;
-  const walk = walkOf(trace, site, headOf(site, state), pairIn(trace, site, state)[0]);
+  const { head, query } = cursorOf(trace, site, state);
+  const walk = walkOf(trace, site, head, query);
   const at = momentsOf(walk, site).findIndex(({ op }) => op === "mask");
   return at < 0 ? null : at;
 }

@@ -16,7 +16,7 @@ export function lookQuestions(trace, state) {
   const opened = siteOf(trace, stateOfBase(state));
   const site = trace.axes[opened.keys].grid ? trace.sites.find((each) => !trace.axes[each.keys].grid && each.columns > 2) : opened;
   if (!site) return [];
-  const head = site === opened ? shareHead(site, stateOfBase(state)) : "0";
+  const head = site === opened ? shareHead(site, stateOfBase(state)) : 0;
   const at = stateOfBase(state);
   const map = weightsMap(trace, site, at, head);
   const width = map.columns.length;

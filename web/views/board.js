@@ -1,7 +1,7 @@
 /** The map of one layer, and the table of all heads. */
 
-import { cursorIn, headChosen, headOf, pairOf, siteOf } from "../cursor.js";
-import { board, cellWeight, largest, readable, withRest } from "../trace.js";
+import { cursorIn, cursorOf, headChosen, pairOf, siteOf, strongestHead } from "../cursor.js";
+import { board, readable, withRest } from "../trace.js";
 import { choice, element, field, table } from "../dom.js";
 import { parseGold, rates, strongest, toggled } from "../gold.js";
 import { heatmap, legend, mapFigure, mapTable, mostOf } from "../heatmap.js";
@@ -26,10 +26,10 @@ export function siteChoices(trace, state, words, { heads = true } = {}) {
     choice(words.layer, layers, String(site.layer), pick("layer")),
   ];
   if (heads) {
-    controls.push(choice(words.head, headChoices(site, words), headChosen(site, state), pick("head")));
+    controls.push(choice(words.head, headChoices(site, words), String(headChosen(site, state)), pick("head")));
   } else {
     const numbers = headChoices(site, words).slice(2);
-    controls.push(choice(words.head, numbers, String(headOf(site, state)), pick("head")));
+    controls.push(choice(words.head, numbers, String(cursorOf(trace, site, state).head), pick("head")));
   }
   return controls;
 }
@@ -143,7 +143,7 @@ function cursorOn(trace, site, map, state, linking) {
 /** What the map shows where it is not the softmax of the scores over the keys. */
 function kindNotes(site, words) {
   const notes = [];
-  if (site.kind === "linear") notes.push(words.linearNote);
+  if (words.kindNotes[site.kind]) notes.push(words.kindNotes[site.kind]);
   if (site.array("factors")) notes.push(words.differenceNote);
   if (site.array("sink")) notes.push(words.sinkNote);
   return notes.map((text) => element("p", { class: "muted kind-note" }, text));
@@ -183,15 +183,10 @@ function openCell(site, map, r, c, state) {
 export function cellOpened(site, map, r, c, chosen) {
   const [rows, columns] = [map.places.rows[r], map.places.columns[c]];
   if (!rows?.length || !columns?.length) return null;
-  const all = chosen === "mean" || chosen === "max";
-  const head = all ? strongestHead(site, rows, columns) : Number(chosen);
-  const [query, key] = pairOf(site, map, r, c, String(head));
+  const all = typeof chosen !== "number";
+  const head = all ? strongestHead(site, rows, columns) : chosen;
+  const [query, key] = pairOf(site, map, r, c, head);
   return { view: site.kind === "given" ? "board" : "row", part: site.part, layer: site.layer, head, query, key, word: "", from: all && site.heads > 1 ? chosen : "" };
-}
-
-/** The head with the largest weight in a cell of the map. */
-export function strongestHead(site, rows, columns) {
-  return largest(Array.from({ length: site.heads }, (_, head) => cellWeight(site, head, rows, columns)));
 }
 
 /** The agreement of the strongest links with the gold links. */
@@ -209,7 +204,7 @@ const percent = (share) => `${(100 * share).toFixed(1)} %`;
 function headsTable(trace, site, state, words) {
   const details = element("details", { id: "every-head" }, element("summary", {}, words.headsTable));
   const error = (each, head) => {
-    const map = board(trace, each, each.matrix(String(head), "weights"), "words", state.get("reading"));
+    const map = board(trace, each, each.matrix(head, "weights"), "words", state.get("reading"));
     const { signs } = parseGold(state.get("gold"), map);
     const found = rates(strongest(map), signs);
     return Number.isFinite(found.recall) ? [percent(found.error)] : [];

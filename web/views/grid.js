@@ -80,7 +80,7 @@ function overPicture(trace, heads, state, words, controls) {
   const at = Math.min(state.get("query") === "" ? strongestRow(site) : state.number("query"), site.rows - 1);
   const names = site.rowTokens.map((token, i) => [String(i), `${i + 1} ${readable(token)}`]);
   controls.push(choice(site.part === "image" ? words.pixel : words.afterToken, names, String(at), (value) => state.set({ query: value, key: "" })));
-  const row = ({ site: of, head }) => of.matrix(String(head), "weights").subarray(at * of.columns, (at + 1) * of.columns);
+  const row = ({ site: of, head }) => of.matrix(head, "weights").subarray(at * of.columns, (at + 1) * of.columns);
   const most = Math.max(...heads.map((each) => Math.max(...row(each))));
   const { grid } = trace.axes[site.keys];
   return {

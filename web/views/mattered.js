@@ -39,7 +39,7 @@ export function matteredView(trace, state, words, ask) {
   const top = [
     chips(words.outputWord, found.rows, "written", (i) => i === found.row, (i) => state.set({ word: i, ...cursorOfRow(whole, found, i, state) })),
     ...(ask && found.sources ? [blanks(found, state, words, ask)] : []),
-    ...(ask && found.grid && (found.cell !== null || found.out.size) ? [cellsOut(found, state, words, ask)] : []),
+    ...(ask && found.grid && found.edits && (found.cell !== null || found.out.size) ? [cellsOut(found, state, words, ask)] : []),
   ];
   if (state.get("as") === "table") body.push(...measuresTables(found, words));
   else body.push(...measuresPicture(found, state, words));
@@ -51,7 +51,8 @@ export function matteredView(trace, state, words, ask) {
 }
 
 matteredView.needs = (trace, live) =>
-  Boolean(trace.findings.attribution) || (live && trace.writesText && hasParts(trace.axes.picture));
+  Boolean(trace.findings.attribution)
+  || (live && (trace.writesText || (trace.kind.reads === "picture" && trace.sites.length > 0)) && hasParts(trace.axes.picture));
 
 /** Whether the input has words or cells; of an image as a single vector, no part belongs to a cell. */
 function hasParts(picture) {
@@ -62,25 +63,27 @@ function hasParts(picture) {
 function gather(whole, known, state, words) {
   const unit = state.get("unit");
   const facts = known[unit];
-  const both = facts.read !== facts.own;
+  const both = Boolean(facts.own) && facts.read !== facts.own;
   const over = both && state.get("over") === "prefix" ? facts.own : facts.read;
   const axis = whole.axes[over];
-  const rows = unit === "words" ? whole.axes[facts.own].texts
-    : whole.steps.map((step) => readable(step.token));
+  const rows = unit === "words" && facts.own ? whole.axes[facts.own].texts
+    : whole.steps.map((step) => readable(step.token)); // a label is in no axis
   const row = Math.min(state.get("word") === "" ? rowOfCursor(whole, facts, unit, state) : state.number("word"), rows.length - 1);
   // Of the output, only the tokens that had been read by then count.
   const end = over === facts.own ? row + 1 : undefined;
   const names = Object.keys(facts.measures).filter((name) => facts.measures[name][over]);
-  const left = names.some((name) => facts.rest?.[name]?.[over]);
-  const columns = (unit === "words" ? axis.texts : axis.tokens.map(readable)).slice(0, end);
-  const values = names.map((name) => facts.measures[name][over][row].slice(0, end));
+  const pictured = Boolean(whole.axes[facts.read].grid);
+  const mapped = pictured && over === facts.read;
+  const before = mapped ? axis.tokens.length - axis.texts.length : 0; // [CLS] has no place in the image
+  const left = !mapped && names.some((name) => facts.rest?.[name]?.[over]);
+  const columns = (unit === "words" || mapped ? axis.texts : axis.tokens.map(readable)).slice(0, end);
+  const values = names.map((name) => facts.measures[name][over][row].slice(unit === "pieces" ? before : 0, end));
   if (left) {
     const others = [...new Set(axis.tokens.filter((_, i) => axis.words[i] === null))];
     columns.push(others.length > 2 ? words.rest : `${words.rest} (${others.map(readable).join(" ")})`);
     names.forEach((name, m) => values[m].push(facts.rest[name]?.[over]?.[row] ?? 0));
   }
-  const pictured = Boolean(whole.axes[facts.read].grid);
-  const map = pictured && over === facts.read
+  const map = mapped
     ? { grid: axis.grid, picture: whole.picture, most: mostOfPicture(facts), cell: markedCell(state.get("spot"), axis.grid) } : {};
   return {
     unit, rows, row, columns, names, values, facts, both, ...map,
@@ -91,7 +94,8 @@ function gather(whole, known, state, words) {
     }),
     all: Object.keys(facts.measures).map((name) => words.measures[name]),
     sources: both && !pictured ? sourceWords(whole.axes[facts.read], unit) : null, // these can be occluded
-    out: new Set(listed(state.get("blank"))),
+    edits: Boolean(facts.measures.blank),
+    before, out: new Set(listed(state.get("blank")).map((token) => token - before)),
   };
 }
 
@@ -116,7 +120,7 @@ function cursorOfRow(whole, { facts, unit }, i, state) {
 /** The first word that the model wrote: in a language model the prompt comes before it. */
 function firstWritten(whole, facts, unit) {
   const prompt = whole.findings.prompt;
-  if (unit === "pieces") return Math.min(prompt, whole.steps.length - 1);
+  if (unit === "pieces" || !facts.own) return Math.min(prompt, whole.steps.length - 1);
   return whole.axes[facts.own].words[prompt + 1] ?? 0;
 }
 
@@ -166,7 +170,7 @@ function cellsOut(found, state, words, ask) {
 /** Occludes tokens or cells, or restores them, and requests the new output. */
 function takeOut(found, places, goes, state, ask) {
   for (const place of places) found.out[goes ? "add" : "delete"](place);
-  state.set({ blank: [...found.out].sort((a, b) => a - b).join(" ") });
+  state.set({ blank: [...found.out].map((place) => place + found.before).sort((a, b) => a - b).join(" ") });
   ask();
 }
 
@@ -318,7 +322,7 @@ function measuresTables(found, words) {
     ...(found.grid ? [table([words.measure, words.strongest, words.share], strongest, words.barsTitle(chosen))] : []),
     table([found.grid ? words.cellName : words.word, ...found.titles],
       found.columns.map((word, i) => [word, ...found.values.map((each) => number(each[i], 4))]),
-      words.barsTitle(chosen)),
+      words.valuesTitle(chosen)),
     correlations(ranks[found.row], words.ranksHere(chosen)),
     correlations(mean, words.ranksMean),
     ...(names.length ? [table([words.output, ...names.map((name) => words.measures[name])],

@@ -18,7 +18,7 @@ export function placesView(trace, state, words) {
   if (!place.picture) return { help, controls, body: [element("p", {}, words.noPlaces)] };
   const [map, most] = pictureOf(place, words);
   const series = Object.entries(place.curves).map(([name, values]) => ({ name: named(name, words), values }));
-  const low = place.kind === "alibi" ? 0 : -1;
+  const low = ["alibi", "relative"].includes(place.kind) ? 0 : -1;
   const lines = curvesFigure({
     series, ticks: series[0].values.map((_, i) => String(i)), low, high: 1, across: words.distance,
   });

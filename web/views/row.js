@@ -4,8 +4,8 @@ import { choice, element, pointIn, table } from "../dom.js";
 import { CanvasSurface, colour } from "../surface.js";
 import { barsFigure } from "../taking/bars_figure.js";
 import { cellWeight, readable, total } from "../trace.js";
-import { headOf, pairIn, siteOf } from "../cursor.js";
-import { rowName, siteChoices, strongestHead } from "./board.js";
+import { cursorOf, siteOf, strongestHead } from "../cursor.js";
+import { rowName, siteChoices } from "./board.js";
 
 export function dot(a, b) {
   let sum = 0;
@@ -22,7 +22,7 @@ export function terms(site, q, k) {
 /** The row recomputed from the vectors: products, scaled scores, weights; masked keys get none. */
 export function redo(site, head, query) {
   const q = site.vector("query", head, query);
-  const recorded = site.matrix(String(head), "weights");
+  const recorded = site.matrix(head, "weights");
   const hidden = (k) => !site.allows(query, k);
   const products = [];
   for (let k = 0; k < site.columns; k++) products.push(total(terms(site, q, site.vector("key", head, k))));
@@ -49,8 +49,7 @@ export function rowView(trace, state, words, ask) {
     return { help, controls, body: [element("p", {}, words.noVectors)] };
   }
   if (site.scale === null) return { help, controls, body: [] };
-  const head = headOf(site, state);
-  const [query, key] = pairIn(trace, site, state);
+  const { shown, head, query, key } = cursorOf(trace, site, state);
   const named = (tokens, name) => tokens.map((token, i) => [String(i), `${i} ${name(token, i)}`]);
   const cell = cellOf(trace, site, query, key, state);
   controls.push(
@@ -81,7 +80,7 @@ export function rowView(trace, state, words, ask) {
   return {
     help,
     controls,
-    top: [...cellFacts(trace, site, head, query, cell, state, words),
+    top: [...cellFacts(trace, site, { shown, head, query }, cell, state, words),
       ...(ask ? [lookOnly(trace, site, head, query, key, state, words, ask)] : [])],
     figure: () => figureOfRow(site, head, cells, additive, words),
     body: [
@@ -112,7 +111,7 @@ rowView.needs = (trace) => trace.sites.some((site) => site.kind !== "given");
 
 /** The explanation of the row, which differs by the score: only products and additive ones can be recomputed. */
 function helpOf(site, words) {
-  if (site.kind === "linear") return words.linearNote;
+  if (words.kindNotes[site.kind]) return words.kindNotes[site.kind];
   if (site.scale === null) return words.rowHelpOther(site.kind);
   if (site.array("energy")) return words.rowHelpAdditive;
   return site.scale === 1 ? words.rowHelpUnscaled : words.rowHelp;
@@ -135,15 +134,16 @@ function cellOf(trace, site, query, key, state) {
 }
 
 /** The map's value for the whole cell, in all heads and in this one, and the steps behind it. */
-function cellFacts(trace, site, head, query, cell, state, words) {
+function cellFacts(trace, site, { shown, head, query }, cell, state, words) {
   const facts = [];
   const name = cell.row && cell.column ? `${cell.row} → ${cell.column}` : "";
   const number = (value) => value.toFixed(3);
   const weights = Array.from({ length: site.heads }, (_, h) => cellWeight(site, h, cell.rows, cell.columns));
-  if (state.get("from")) {
-    const all = state.get("from") === "max" ? Math.max(...weights) : total(weights) / site.heads;
+  const from = typeof shown === "number" ? state.get("from") : shown;
+  if (from && site.heads > 1) {
+    const all = from === "max" ? Math.max(...weights) : total(weights) / site.heads;
     const best = strongestHead(site, cell.rows, cell.columns);
-    facts.push(element("p", { id: "of-heads" }, words.ofHeads(name, state.get("from") === "max" ? words.max : words.mean,
+    facts.push(element("p", { id: "of-heads" }, words.ofHeads(name, from === "max" ? words.max : words.mean,
       number(all), best + 1, number(weights[best]))));
   }
   if (cell.rows.length > 1) {

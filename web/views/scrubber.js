@@ -1,7 +1,7 @@
 /** The image, and what each word of its caption, or each of its cells, attends to in it. */
 
 import { choice, element, table } from "../dom.js";
-import { GREY, VEIL, brightness, cellBeside, cellUnder, drawLook, lookFigure } from "../picture.js";
+import { GREY, VEIL, beforeCells, brightness, cellBeside, cellUnder, drawLook, lookFigure } from "../picture.js";
 import { board, readable, total } from "../trace.js";
 import { headChosen } from "../cursor.js";
 import { headChoices, valueChoice, valueChosen } from "./board.js";
@@ -64,20 +64,20 @@ export function scrubberView(trace, state, words) {
   const sites = all.filter((each) => each.part === part);
   const site = sites.find((each) => String(each.layer) === state.get("layer")) ?? sites[sites.length - 1];
   const pixels = site.part === "image";
-  const { grid } = trace.axes[site.keys];
+  const { grid, tokens } = trace.axes[site.keys];
   const looks = looksOf(trace, site, state);
   const most = Math.max(...looks.map(({ weights }) => Math.max(...weights)));
   const smooth = state.get("smooth") === "smooth";
   const of = (at) => ({ picture: trace.picture, grid, most, smooth,
     weights: looks[at].weights, marked: pixels ? at : undefined });
   const at = lookAt(looks, state);
-  const shown = large(looks, of, at, state, words, { pixels, grid });
+  const shown = large(looks, of, at, state, words, { pixels, grid, tokens });
   const body = [
     state.get("as") === "table" ? gridTable(looks[at], grid, words)
       : element("div", { class: "scrubber" }, shown.node,
         element("div", {}, ...(pixels ? [pixelFacts(site, words)] : [chart(looks, of, shown, state, words)]))),
     scale(most, valueChosen(site, state), words),
-    details(looks, grid, words),
+    details(looks, tokens, words),
   ];
   return { help: pixels ? words.pixelsHelp : words.scrubberHelp,
     controls: controlsOf(parts, sites, site, state, words), body,
@@ -97,7 +97,7 @@ function controlsOf(parts, sites, site, state, words) {
   const pick = (name) => (value) => state.set({ [name]: value });
   const layers = sites.map(({ layer }) => [String(layer), String(layer + 1)]);
   const controls = [choice(words.layer, layers, String(site.layer), pick("layer")),
-    choice(words.head, headChoices(site, words), headChosen(site, state), pick("head")),
+    choice(words.head, headChoices(site, words), String(headChosen(site, state)), pick("head")),
     valueChoice(site, state, words),
     choice(words.smooth, [["smooth", words.smoothly], ["cells", words.byCells]], state.get("smooth"), pick("smooth")),
     choice(words.as, [["picture", words.picture], ["table", words.table]], state.get("as"), pick("as"))];
@@ -112,18 +112,19 @@ function controlsOf(parts, sites, site, state, words) {
 }
 
 /** The large image; `show` updates it without rebuilding the page, so that a slider can be dragged. */
-function large(looks, of, first, state, words, { pixels, grid }) {
+function large(looks, of, first, state, words, { pixels, grid, tokens }) {
   const canvas = element("canvas", { id: "look", tabindex: "0", role: "img" });
   const said = element("p", { class: "said", "aria-live": "polite" });
   const slider = element("input", { type: "range", id: "word", min: "0", max: String(looks.length - 1),
     step: "1", "aria-label": pixels ? words.pixel : words.word });
   const marks = [];
+  const before = beforeCells(tokens.length, grid);
   let at = first;
   const show = (to) => {
     at = to;
     const { name, weights, gate } = looks[at];
     const place = strongest(weights);
-    const cell = cellName(place, grid);
+    const cell = tokens[place];
     const gated = gate === undefined ? "" : `; ${words.gate} ${gate.toFixed(3)}`;
     said.textContent = `${name}: ${words.strongest} ${cell} ${weights[place].toFixed(3)}; ${words.entropy} ${entropyOf(weights).toFixed(3)}${gated}`;
     slider.value = String(at);
@@ -140,24 +141,21 @@ function large(looks, of, first, state, words, { pixels, grid }) {
   slider.addEventListener("change", () => settle(Number(slider.value)));
   canvas.addEventListener("keydown", (event) => {
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-    const to = pixels ? cellBeside(event.key, at, grid) : step && at + step;
-    if (to === null || to === undefined) return;
+    const cell = pixels ? cellBeside(event.key, Math.max(at - before, 0), grid) : null;
+    const to = pixels ? cell !== null && cell !== undefined && cell + before : step && at + step;
+    if (to === false || to === undefined) return;
     event.preventDefault();
     settle(to);
   });
-  if (pixels) canvas.addEventListener("click", (event) => settle(cellUnder(event, canvas, grid)));
+  if (pixels) canvas.addEventListener("click", (event) => settle(before + cellUnder(event, canvas, grid)));
   canvas.addEventListener("mousemove", (event) => {
-    const cell = cellUnder(event, canvas, grid);
-    said.textContent = `${looks[at].name} → ${cellName(cell, grid)}: ${looks[at].weights[cell].toFixed(3)}`;
+    const cell = before + cellUnder(event, canvas, grid);
+    said.textContent = `${looks[at].name} → ${tokens[cell]}: ${looks[at].weights[cell].toFixed(3)}`;
   });
   canvas.addEventListener("mouseleave", () => show(at));
   show(at);
   return { node: element("div", { class: "large" }, canvas, slider, said), show, settle,
     onShow: (mark) => { marks.push(mark); mark(at); } };
-}
-
-function cellName(cell, [, columns]) {
-  return `${Math.floor(cell / columns) + 1},${(cell % columns) + 1}`;
 }
 
 /** A small image for each word, with two bars below: the gate, and the entropy. */
@@ -205,12 +203,12 @@ function scale(most, value, words) {
   return element("p", { class: "muted scale" }, "0 ", ramp, ` ${most.toFixed(3)} — ${words.scrubberScale}.${note}`);
 }
 
-function details(looks, grid, words) {
+function details(looks, tokens, words) {
   const gated = looks[0]?.gate !== undefined;
   const rows = looks.map(({ name, weights, gate }) => {
     const place = strongest(weights);
     return [readable(name), ...(gated ? [gate.toFixed(3)] : []), entropyOf(weights).toFixed(3),
-      cellName(place, grid), weights[place].toFixed(3)];
+      tokens[place], weights[place].toFixed(3)];
   });
   const headings = [words.word, ...(gated ? [words.gate] : []), words.entropy, words.strongest, words.weight];
   return element("details", {}, element("summary", {}, words.allWords),
@@ -219,8 +217,9 @@ function details(looks, grid, words) {
 
 /** The map of one word, or of one cell, as the cells lie in the image. */
 function gridTable({ name, weights }, [rows, columns], words) {
+  const cells = weights.subarray(beforeCells(weights.length, [rows, columns]));
   const body = Array.from({ length: rows }, (_, row) => [String(row + 1),
-    ...Array.from(weights.subarray(row * columns, (row + 1) * columns), (weight) => weight.toFixed(3))]);
+    ...Array.from(cells.subarray(row * columns, (row + 1) * columns), (weight) => weight.toFixed(3))]);
   return table(["", ...Array.from({ length: columns }, (_, column) => String(column + 1))], body,
     `${readable(name)} (${words.rowsColumns})`);
 }

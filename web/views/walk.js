@@ -1,6 +1,6 @@
 /** The walk: one word's way through the model's vectors, one operation after the other. */
 
-import { headOf, pairIn, siteOf } from "../cursor.js";
+import { cursorOf, siteOf } from "../cursor.js";
 import { choice, element, table } from "../dom.js";
 import { remember } from "../state.js";
 import { largest, readable } from "../trace.js";
@@ -19,21 +19,11 @@ function still() {
   return matchMedia("(prefers-reduced-motion: reduce)").matches;
 }
 
-/** The query whose walk is shown, and the module. */
+/** The query and the head whose walk is shown, and the module. */
 function chosen(trace, state) {
   const site = siteOf(trace, state);
-  return { site, query: pairIn(trace, site, state)[0] };
-}
-
-const TOO_SHARP = 0.95; // with such a weight on one key, a sum of values has nothing to show
-
-/** The chosen head; without one, the head with the largest weight of this query that is not all of it. */
-function walkHead(site, query, state) {
-  if (!["mean", "max"].includes(state.get("head"))) return headOf(site, state);
-  const most = Array.from({ length: site.heads }, (_, head) =>
-    Math.max(...site.matrix(String(head), "weights").subarray(query * site.columns, (query + 1) * site.columns)));
-  const divided = most.map((weight) => (weight < TOO_SHARP ? weight : 0));
-  return largest(Math.max(...divided) ? divided : most);
+  const { query, head } = cursorOf(trace, site, state);
+  return { site, query, head };
 }
 
 /** The query that a live page asks the walk of: for requests. */
@@ -44,11 +34,8 @@ export function walkWanted(trace, state) {
 }
 
 export function walkView(trace, state, words, ask) {
-  const { site, query } = chosen(trace, state);
-  const head = walkHead(site, query, state);
+  const { site, query, head } = chosen(trace, state);
   const controls = siteChoices(trace, state, words, { heads: false });
-  const headSelect = controls[2].querySelector("select");
-  headSelect.value = String(head);
   const rows = site.rowTokens.map((_, i) => [String(i), `${i} ${rowName(trace, site, i, words)}`]);
   controls.push(choice(trace.axes[site.queries].grid ? words.walkCell : words.walkQuery, rows, String(query), (value) => state.set({ query: value, moment: 0 })));
   if (!site.array("query")) return { help: words.walkHelp, controls, body: [element("p", {}, words.noVectors)] };

@@ -53,7 +53,7 @@ export function spreadOf(values) {
 /** The keys of one query, with every number on the way from the products to the weights. */
 function keysOf(site, facts, head, query) {
   const q = site.vector("query", head, query);
-  const recorded = site.matrix(String(head), "weights");
+  const recorded = site.matrix(head, "weights");
   const bias = site.array("bias")?.values;
   const scale = site.scale ?? facts?.scale ?? null;
   const linear = site.kind === "linear";
@@ -91,7 +91,7 @@ function sideBySide(site, query) {
   const width = site.array("value").shape[2];
   const out = new Float64Array(site.heads * width);
   for (let h = 0; h < site.heads; h++) {
-    const weights = site.matrix(String(h), "weights");
+    const weights = site.matrix(h, "weights");
     for (let key = 0; key < site.columns; key++) {
       const value = site.vector("value", h, key);
       const weight = weights[query * site.columns + key];

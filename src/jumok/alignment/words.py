@@ -35,7 +35,8 @@ def merge_words(
     Source: Clark et al. 2019, What does BERT look at?, section 4.1.
 
     Args:
-        source_words, target_words: for each token the index of its word, from 0 without gaps.
+        source_words, target_words: for each token the index of its word, from 0 without gaps; what
+            is negative belongs to none.
     """
     sources, targets = np.asarray(source_words), np.asarray(target_words)
     into = (np.arange(sources.max() + 1) == sources[:, None]).astype(np.float32)

@@ -56,6 +56,7 @@ class MultiHeadAttention(Observable):
         kv_heads: the number of heads of keys and values, each shared by heads / kv_heads heads of
             queries (Ainslie et al. 2023); None: each head has its own.
         parts: the score, and what heads are put through before and after it.
+        bias: whether all layers have biases; or whether the projections and the mixing layer do.
     """
 
     def __init__(
@@ -67,17 +68,18 @@ class MultiHeadAttention(Observable):
         noise: Noise,
         dropout: float = 0.0,
         kv_heads: int | None = None,
-        bias: bool = True,
+        bias: bool | tuple[bool, bool] = True,
         parts: HeadParts = HeadParts(),  # noqa: B008 - frozen
         role: Role | None = None,
     ) -> None:
         super().__init__()
         self.role, self.window = role, parts.window
         self.heads, self.kv_heads = heads, kv_heads or heads
+        bias, mixing_bias = bias if isinstance(bias, tuple) else (bias, bias)
         self.query = Linear(dim, heads * head_dim, bias)
         self.key = Linear(dim, self.kv_heads * head_dim, bias)
         self.value = Linear(dim, self.kv_heads * value_dim, bias)
-        self.output = Linear(heads * value_dim, dim, bias)
+        self.output = Linear(heads * value_dim, dim, mixing_bias)
         self.noise = noise
         self.dropout = dropout
         self.score = parts.score or ScaledDotScore(head_dim)
@@ -95,7 +97,7 @@ class MultiHeadAttention(Observable):
         """For a block of these sizes."""
         return cls(
             sizes.dim, sizes.heads, sizes.head_dim, sizes.value_dim, noise, dropout,
-            sizes.kv_heads, sizes.bias, parts, role,
+            sizes.kv_heads, (sizes.bias, sizes.output_bias), parts, role,
         )  # fmt: skip
 
     @property

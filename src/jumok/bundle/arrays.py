@@ -8,7 +8,7 @@ import numpy.typing as npt
 from safetensors import SafetensorError, deserialize
 
 from jumok.bundle.checks import check_free_memory
-from jumok.bundle.quantised import COMPLETE, SCALE, as_quantised, scales_of
+from jumok.bundle.quantised import COMPLETE, SCALE, as_quantised, can_group, grouped, scales_of
 from jumok.bundle.reading import WEIGHTS, Bundle, sha256
 from jumok.data.files.header import DTYPES
 from jumok.engine.quantising import Quantised
@@ -39,6 +39,8 @@ def read_stored(bundle: Bundle) -> StoredWeights:
             with; or too little memory is free.
     """
     file, scales = bundle.folder / WEIGHTS, scales_of(bundle.stored)
+    if grouped(bundle.stored) and not can_group(bundle.section):
+        raise unreadable(bundle, "int8 in groups, which this kind of model cannot have")
     check_free_memory(bundle, 2 * file.stat().st_size)  # the file, and the arrays
     try:
         content = file.read_bytes()
@@ -79,7 +81,7 @@ def check_digest(bundle: Bundle, content: bytes | None = None) -> None:
         )
 
 
-def unreadable(bundle: Bundle, error: Exception) -> BundleError:
+def unreadable(bundle: Bundle, error: Exception | str) -> BundleError:
     """The error for weights that safetensors refuses, or the system."""
     return BundleError(
         "the weights cannot be read.",

@@ -1,8 +1,11 @@
 """The description of a bundle: for programs (BundleConfig) and for readers (Card)."""
 
 import math
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
+from itertools import permutations
 from typing import Annotated, ClassVar
 
 from pydantic import Field
@@ -11,6 +14,12 @@ from jumok.bundle.confidence import ALL_KNOWN, Calibration
 from jumok.bundle.profile import Profile
 
 Natural = Annotated[int, Field(ge=0, lt=2**31)]
+Pair = tuple[str, str]
+"""The codes of two languages, source first; "" where one is not known."""
+
+_LICENCE_KEY = re.compile(r"""["']?([\w.+-]+)["']? \(README\.md\)""")
+SHOWN_PAIRS = 12
+LONGEST_TEMPLATE = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -101,6 +110,14 @@ class Provenance:
     changes: tuple[str, ...] = ()
     compared: str = ""
 
+    @property
+    def licence_key(self) -> str:
+        """The licence by its identifier, such as "apache-2.0", where the folder's README.md gives
+        one; "other" where only a file has its text, "unknown" where nothing is named.
+        """
+        given = _LICENCE_KEY.fullmatch(self.licence)
+        return given[1].lower() if given else "other" if self.licence else "unknown"
+
     def lines(self) -> list[str]:
         """In words, one line a fact."""
         return [
@@ -147,6 +164,41 @@ class Card:
 
 
 @dataclass(frozen=True)
+class LanguageTokens:
+    """The ids that name a language to a model of several pairs; None: there is no such token.
+
+    Attributes:
+        source: opens a source in this language (M2M100).
+        asked: opens a source that is to be translated into it (Johnson et al. 2017; Marian).
+        target: opens a target in it, and is forced there (M2M100).
+    """
+
+    __pydantic_config__: ClassVar[dict[str, str]] = ALL_KNOWN
+
+    source: Natural | None = None
+    asked: Natural | None = None
+    target: Natural | None = None
+
+
+@dataclass(frozen=True)
+class ChatFormat:
+    """How a language model reads conversations.
+
+    Attributes:
+        template: of Jinja, as transformers renders it.
+        marks: the texts that are one token each where the template writes them.
+        start, end: what the template calls bos_token and eos_token.
+    """
+
+    __pydantic_config__: ClassVar[dict[str, str]] = ALL_KNOWN
+
+    template: Annotated[str, Field(max_length=LONGEST_TEMPLATE)]
+    marks: tuple[str, ...] = ()
+    start: str = ""
+    end: str = ""
+
+
+@dataclass(frozen=True)
 class BundleConfig:
     """All that is needed to build the model again.
 
@@ -156,12 +208,15 @@ class BundleConfig:
         vocabulary_size: that of the tokenizer, specials included; 0 where there is none.
         labels: a classifier's labels, in the order of its outputs.
         source_language, target_language: codes such as "en"; "" where unknown.
+        languages: of a translator of several pairs, the tokens of each language.
+        pairs: those that it translates; () with `languages`: any two of them.
         max_tokens: the longest sentence the model was trained for; longer lines are split.
         alignment_layer, alignment_at_input, alignment_head: the `AlignmentSetting`, if measured.
         sentences: the median number of sentences in a source line of a translator's training data;
             None: not measured.
         profile: what a translator's training data looked like; None: not measured.
         documents: the unit that is one document: "file", "line" or "blank-line".
+        chat: None: the model reads no conversations.
         plugins: the plugins that have to be loaded first: file names, and the SHA-256 of each.
     """
 
@@ -171,20 +226,43 @@ class BundleConfig:
     labels: tuple[str, ...] = ()
     source_language: str = ""
     target_language: str = ""
+    languages: dict[str, LanguageTokens] = field(default_factory=dict)
+    pairs: tuple[Pair, ...] = ()
     max_tokens: Natural = 0
     alignment_layer: Natural | None = None
     alignment_at_input: bool = False
     alignment_head: Natural | None = None
     documents: str = ""
+    chat: ChatFormat | None = None
     sentences: int | None = None
     profile: Profile | None = None
     plugins: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def every_pair(self) -> tuple[Pair, ...]:
+        """All pairs of languages that it translates."""
+        any_two = tuple(permutations(self.languages, 2))
+        return self.pairs or any_two or ((self.source_language, self.target_language),)
+
 
 def languages_text(config: BundleConfig) -> str:
     """ ", en → ko", ", ko", or an empty text where no language is known."""
+    if config.languages:
+        pairs = pairs_text(config.every_pair)
+        return f", {pairs}" if pairs else ""
     known = [language for language in (config.source_language, config.target_language) if language]
     return f", {' → '.join(known)}" if known else ""
+
+
+def pairs_text(pairs: Sequence[Pair]) -> str:
+    """ "en → de, en → fr", or the number of many pairs with their languages."""
+    if len(pairs) <= SHOWN_PAIRS:
+        return ", ".join(" → ".join(filter(None, pair)) for pair in pairs)
+    sources, targets = (
+        ", ".join(dict.fromkeys(filter(None, side))) for side in zip(*pairs, strict=True)
+    )
+    both = sources if sources == targets else f"{sources} → {targets}"
+    return f"{len(pairs):,} pairs of {both}"
 
 
 def _training_lines(card: Card) -> list[str]:

@@ -31,10 +31,15 @@ class CopiedTokenizer:
         shutil.copyfile(self._file, path)
 
 
-def write_quantised(folder: Path, bundle: Bundle, to: FewerBits, card: Card) -> Path:
+def write_quantised(
+    folder: Path, bundle: Bundle, to: FewerBits, card: Card, *, in_groups: bool = False
+) -> Path:
     """Writes the bundle again, with the matrices of linear layers and embeddings in fewer bits.
 
     Norms, biases, convolutions and learned positions become float32, whatever they were.
+
+    Args:
+        in_groups: in int8 32 inputs of an output share a scale; the model can be grouped.
 
     Raises:
         BundleError: the weights are damaged, hold NaN or infinity, or cannot be written.
@@ -42,10 +47,10 @@ def write_quantised(folder: Path, bundle: Bundle, to: FewerBits, card: Card) -> 
     tokenizer = (
         CopiedTokenizer(bundle.folder / TOKENIZER) if bundle.config.vocabulary_size else None
     )
-    return write_bundle(folder, fewer_bits(bundle, to), bundle.config, tokenizer, card)
+    return write_bundle(folder, fewer_bits(bundle, to, in_groups), bundle.config, tokenizer, card)
 
 
-def fewer_bits(bundle: Bundle, to: FewerBits) -> dict[str, Tensor]:
+def fewer_bits(bundle: Bundle, to: FewerBits, in_groups: bool = False) -> dict[str, Tensor]:
     """The weights by the names that they are stored under, and the scales of int8 ones."""
     model = load_model(bundle)
     own, matrices = model.state_dict(), matrices_of(model)
@@ -64,7 +69,7 @@ def fewer_bits(bundle: Bundle, to: FewerBits) -> dict[str, Tensor]:
         elif to == "bf16":
             weights[name] = tensor.bfloat16()
         else:
-            matrix = quantised(tensor.numpy())
+            matrix = quantised(tensor.numpy(), grouped=in_groups)
             weights[name] = torch.from_numpy(matrix.integers)
             weights[f"{name}{SCALE}"] = torch.from_numpy(matrix.scales)
     return weights

@@ -4,7 +4,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import astuple, dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
@@ -13,10 +13,12 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from jumok.bundle.card import BundleConfig, Card
 from jumok.bundle.huggingface import READS, detect_huggingface
-from jumok.bundle.quantised import check_header, scales_of
+from jumok.bundle.packing import is_packed, unpacked
+from jumok.bundle.quantised import check_header, grouped, scales_of
 from jumok.config.models import model_config
 from jumok.config.section import ModelSection
 from jumok.data.files.header import Entry, read_header
+from jumok.data.special_tokens import END
 from jumok.engine import Precision
 from jumok.errors import BundleError, Location
 from jumok.plugins import require
@@ -92,6 +94,11 @@ class Bundle:
         return "int8" if "I8" in types else "bf16" if "BF16" in types else "fp32"
 
     @property
+    def input_precision(self) -> Precision:
+        """The number format that inputs of its matrices are rounded to."""
+        return "fp32" if grouped(self.stored) else self.precision
+
+    @property
     def parameters(self) -> int:
         return sum(math.prod(tensor.shape) for tensor in self.tensors.values())
 
@@ -104,11 +111,14 @@ class Bundle:
 def read_bundle(folder: Path) -> Bundle:
     """Reads and checks everything but the weights' values.
 
+    Args:
+        folder: or a packed one (`packing.py`), which is unpacked into the cache.
+
     Raises:
         BundleError: a file is missing, damaged, a pickle or of a newer format; the tokenizer is
             another one; or a plugin has not been loaded.
     """
-    folder = Path(folder)
+    folder = unpacked(Path(folder)) if is_packed(Path(folder)) else Path(folder)
     _check_files(folder)
     _refuse_pickles(folder)
     config = read_json_object(folder / CONFIG)
@@ -129,6 +139,7 @@ def read_bundle(folder: Path) -> Bundle:
     card = _typed(Card, read_json_object(folder / CARD), folder / CARD)
     tensors = read_tensor_entries(folder / WEIGHTS)
     _check_tokenizer(folder, head.tokenizer_sha256, bundle_config)
+    _check_languages(folder, bundle_config)
     check_header(tensors, head.weights_sha256, folder / WEIGHTS)
     return Bundle(folder, bundle_config, card, head.jumok, tensors, head.weights_sha256)
 
@@ -200,6 +211,22 @@ def _check_tokenizer(folder: Path, expected: str | None, config: BundleConfig) -
             expected=f"SHA-256 {expected}",
             got=f"SHA-256 {actual}",
             do="put the bundle's own tokenizer.model back",
+        )
+
+
+def _check_languages(folder: Path, config: BundleConfig) -> None:
+    tokens = {id for each in config.languages.values() for id in astuple(each) if id is not None}
+    faults = [f"token {id}" for id in tokens if not END < id < config.vocabulary_size]
+    named = {code for pair in config.pairs for code in pair}
+    faults += [f"a pair of {code!r}" for code in named if code not in config.languages]
+    if faults:
+        raise BundleError(
+            "the languages in config.json do not fit the bundle.",
+            place=Location(folder / CONFIG),
+            expected=f"tokens from {END + 1} to {config.vocabulary_size - 1}, and pairs of "
+            f"{', '.join(config.languages) or 'no languages'}",
+            got=", ".join(sorted(faults)[:5]),
+            do="get an undamaged copy of the bundle",
         )
 
 

@@ -1,6 +1,5 @@
 """Writing a bundle atomically."""
 
-import hashlib
 import json
 import shutil
 from collections.abc import Mapping
@@ -9,7 +8,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from safetensors.torch import save
 from torch import Tensor
 
 from jumok.bundle.card import BundleConfig, Card, card_text
@@ -22,6 +20,7 @@ from jumok.bundle.reading import (
     WEIGHTS,
     previous_folder,
 )
+from jumok.bundle.tensor_file import write_tensors
 from jumok.data.files.atomic import force_to_disk, partial_of
 from jumok.errors import BundleError, Location
 
@@ -87,18 +86,15 @@ def _fill(
 ) -> None:
     if tokenizer is not None:
         tokenizer.save(folder / TOKENIZER)
-    content = save(_once(weights), metadata={"format": "pt"})
     head = {
         "format": FORMAT,
         "jumok": version("jumok"),
         "tokenizer_sha256": tokenizer.hash if tokenizer is not None else None,
-        "weights_sha256": hashlib.sha256(content).hexdigest(),
+        "weights_sha256": write_tensors(folder / WEIGHTS, _once(weights)),
     }
     _write_json(folder / CONFIG, head | asdict(config))
     _write_json(folder / CARD, asdict(card))
     (folder / README).write_text(card_text(config, card), encoding="utf-8")
-    # On a full disk Python's own writing raises OSError; save_file raises an error of its own.
-    (folder / WEIGHTS).write_bytes(content)
 
 
 def _once(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -106,7 +102,7 @@ def _once(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
     first: dict[tuple[int, tuple[int, ...]], str] = {}
     for name, tensor in weights.items():
         first.setdefault((tensor.data_ptr(), tuple(tensor.shape)), name)
-    return {name: weights[name].detach().cpu().contiguous() for name in first.values()}
+    return {name: weights[name] for name in first.values()}
 
 
 def _flush(folder: Path) -> None:

@@ -1,7 +1,7 @@
 """Options that name columns of a table, and pairs of texts."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from jumok.data.report import UTF8
 from jumok.errors import ConfigError
@@ -37,6 +37,40 @@ def two_columns(named: str, sides: str, names: str) -> "tuple[Column, Column]":
             got=named,
         )
     return as_column(columns[0]), as_column(columns[1])
+
+
+@runtime_checkable  # the tests check annotations while they run
+class LanguageFiles(Protocol):
+    """Options of a command whose --from and --to name languages of the model; without --columns
+    they name columns of --data, too.
+    """
+
+    @property
+    def data(self) -> Path | None: ...
+    @property
+    def columns(self) -> str | None: ...
+    @property
+    def from_(self) -> str | None: ...
+    @property
+    def to(self) -> str | None: ...
+
+
+def columns_beside(files: LanguageFiles) -> str | None:
+    """As `named_columns` for such options."""
+    if files.data is None and files.columns:
+        return named_columns(None, files.columns, None, None)
+    if files.data is None or files.columns:
+        return files.columns or None
+    return named_columns(files.data, None, files.from_, files.to)
+
+
+def of_languages(system: Any, files: LanguageFiles) -> Any:
+    """The system for these languages, which of one with one pair may be names of columns alone."""
+    if files.data is not None and not files.columns and len(getattr(system, "pairs", ())) < 2:
+        return system
+    from jumok.systems.catalog import for_languages
+
+    return for_languages(system, files.from_, files.to)
 
 
 def named_columns(

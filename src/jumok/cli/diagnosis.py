@@ -11,11 +11,11 @@ from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 from typing import Literal
 
-from jumok.bundle.huggingface import detect_huggingface
 from jumok.cli.screen import has_browser
 from jumok.engine import structures
 from jumok.environment import cache_folder, cpu, threads
 from jumok.errors import BundleError, ConfigError, DataError, MissingExtraError, optional_import
+from jumok.interop.layouts.catalog import is_foreign
 from jumok.kernels import texts
 from jumok.kernels.libraries import levels
 from jumok.kernels.libraries.building import Loaded, features, loaded
@@ -24,15 +24,20 @@ from jumok.kernels.libraries.compiler import compilers
 INSTALL = "install jumok's wheel for this system, or gcc or clang, or: pip install ziglang"
 
 EXTRAS = {
+    "argos": "jumok export --to argos",
     "clean": "data.clean: the language of each sentence",
+    "ctranslate2": "jumok export --to ctranslate2",
     "documents": "translating HTML, Markdown, DOCX and subtitles",
     "formats": "reading TMX, PO, Parquet and .zst",
+    "gguf": "jumok export --to gguf",
     "huggingface": "tokenizers of imported models",
     "images": "captions and classes of image files",
     "ko": "Korean BLEU by morphemes",
     "lab": "the figures of jumok lab",
     "meteor": "METEOR (needs Java)",
     "notebook": "the page as a widget",
+    "onnx": "jumok export --to onnx",
+    "pack": "a model as one file",
     "plot": "figures: jumok plot, look --figure",
     "prepare": "jumok prepare",
     "ray": "jumok serve on several machines",
@@ -42,6 +47,7 @@ EXTRAS = {
     "sweep": "jumok sweep",
     "track": "TensorBoard",
     "vectors": "word vectors of gensim",
+    "vision": "the weights of a pretrained image encoder",
 }
 """Each extra with what it brings."""
 
@@ -77,9 +83,9 @@ def checks() -> Iterator[Check]:
 def import_check(folder: Path) -> Check:
     """Whether the model of others in this folder can be imported, and as what."""
     try:
-        from jumok.interop.importing import read_model_folder
+        from jumok.interop.importing import read_model
 
-        imported = read_model_folder(folder)
+        imported = read_model(folder)
     except (BundleError, ConfigError, DataError, MissingExtraError) as error:
         return Check("model", "broken", str(error).split("\n  do:")[0], error.do or "")
     of = imported.provenance
@@ -93,7 +99,7 @@ def bundle_check(folder: Path) -> Check:
     from jumok.bundle.reading import WEIGHTS, read_bundle
 
     try:
-        if detect_huggingface(folder) is not None:
+        if is_foreign(folder):
             return import_check(folder)
     except BundleError as error:
         return Check("model", "broken", str(error).split("\n  do:")[0], error.do or "")

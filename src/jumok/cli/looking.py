@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from jumok.cli.options import Machine, model_folders
+from jumok.cli.options import ChosenLanguages, Machine, model_folders
 from jumok.data.files.formats import FIGURE_SUFFIXES
 from jumok.errors import ConfigError
 from jumok.options import option
@@ -119,11 +119,12 @@ def load_beside(
     options: "DecodingOptions",
     level: "Level",
     machine: Machine,
+    languages: ChosenLanguages,
 ) -> "Callable[..., Trace] | None":
     """Loads the second model, which must be able to read `given`, for tracing; None: no model."""
     if models is None:
         return None
-    family = replace(machine, threads=0).load_family(models)
+    family = replace(machine, threads=0).load_family(models, languages)
     from jumok.tracing.catalog import check_given
 
     check_given(family, given)
@@ -269,11 +270,11 @@ def _drawn(trace: "Trace", wanted: FigureArgs) -> "Figure":
         return plot.head(trace, part=part, layer=layer, head=head or 0)
     if wanted.figure == "row":
         if wanted.row is None:
-            return plot.row(trace, 0, part=part, layer=layer, head=head or 0)
+            return plot.row(trace, part=part, layer=layer, head=head)
         from jumok.inspection.explain import choose
 
         site, row = choose(trace, wanted.row, part, layer, head=head)
-        return plot.row(trace, row, part=site.part, layer=site.layer, head=head or 0)
+        return plot.row(trace, row, part=site.part, layer=site.layer, head=head)
     if wanted.figure == "mattered":
         return plot.mattered(trace, wanted.row or 0)
     if wanted.figure == "grid":

@@ -18,6 +18,7 @@ from jumok.errors import ConfigError
 from jumok.options import OptionField, option, options_of
 
 if TYPE_CHECKING:
+    from jumok.systems.base import AnySystem
     from jumok.systems.catalog import OpenedModel
     from jumok.tracing.catalog import Family
 
@@ -148,8 +149,22 @@ IMAGES = (
 GOLD = "Gold alignments, one line per pair (0-0 = sure, 1p2 = possible)."
 GOLD_COLUMNS = "In --data: columns of source, target and, optionally, gold links (default: 0,1)."
 SKIP_DAMAGED = "Skip what cannot be read, and report the number."
-FROM = "In --data: the language of the source, or the name of its column."
-TO = "In --data: the language of the target, or the name of its column."
+FROM = "Language of the source, for a model of several pairs; in --data: or the name of its column."
+TO = "Language of the target, for a model of several pairs; in --data: or the name of its column."
+
+
+@dataclass(frozen=True)
+class ChosenLanguages:
+    """The pair of languages of a model that has several."""
+
+    from_: str | None = option(None, "Source language, for a model of several pairs.")
+    to: str | None = option(None, "Target language, for a model of several pairs.")
+
+    def chosen(self, system: "AnySystem") -> "AnySystem":
+        """The system for these languages."""
+        from jumok.systems.catalog import for_languages
+
+        return for_languages(system, self.from_, self.to)
 
 
 @dataclass(frozen=True)
@@ -226,6 +241,9 @@ class Output:
     )
 
 
+ANY_LANGUAGES = ChosenLanguages()
+
+
 @dataclass(frozen=True)
 class Computer:
     """What computes."""
@@ -264,12 +282,15 @@ class Machine(Computer):
         """
         return self._open(models, verb).load(self.device, self.precision)
 
-    def load_family(self, models: str) -> "Family":
-        """Loads what traces the model, or the ensemble."""
+    def load_family(self, models: str, languages: ChosenLanguages = ANY_LANGUAGES) -> "Family":
+        """Loads what traces the model, or the ensemble, for these languages."""
         use_threads(self.threads)
         from jumok.tracing.catalog import load_family
 
-        return load_family(*model_folders(models), device=self.device, precision=self.precision)
+        return load_family(
+            *model_folders(models), device=self.device, precision=self.precision,
+            between=(languages.from_, languages.to),
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import TypeVar
 
@@ -31,7 +31,7 @@ from jumok.evaluation.agreement import (
 from jumok.evaluation.text import read_as, score_text
 from jumok.kinds import KINDS
 from jumok.models.memory import SequenceToSequence
-from jumok.systems.catalog import OpenedModel
+from jumok.systems.catalog import OpenedModel, for_languages
 from jumok.systems.language_model import LanguageModel, joined_scores
 from jumok.systems.translation.result import Translation
 from jumok.systems.translation.segments import MODEL_ALONE
@@ -44,6 +44,8 @@ GIVE_PAIRS = "--check SOURCE REFERENCE, two files of lines, or --data FILE with 
 GIVE_TEXT = "--data FILE, a text that the model was not trained on"
 GIVE_LABELS = "--data FILE, what jumok evaluate MODEL --data FILE reads"
 NO_DATA = "there is no data to measure what the model loses."
+MOST_HELD_OUT = 1_000
+"""Texts by which an export is measured."""
 
 Data = TypeVar("Data")
 
@@ -63,35 +65,62 @@ class QualityCheck:
     columns: str
     beam: int
     batch: int
+    languages: tuple[str | None, str | None] = (None, None)
 
-    def own_data(self, find: Callable[[Config, Path], Data | None], do: str) -> Data:
-        """The data that the run of this model names for validation or test.
 
-        Args:
-            find: (recipe, folder of the run) -> the data; None: the recipe names none.
-            do: the options that give other data, for the error.
+def own_data(model: Bundle, find: Callable[[Config, Path], Data | None], do: str) -> Data:
+    """The data that the run of a model names for validation or test.
 
-        Raises:
-            ConfigError: the run, or its data, is not there.
-        """
-        run = self.model.folder.resolve().parent
-        file, got = run / RECIPE, f"no {RECIPE} beside the model"
-        if file.is_file():
-            try:
-                data = find(load_config(file), run)
-            except JumokError as error:
-                data, got = None, error.what
-            else:
-                got = "its recipe names no data for validation or test"
-            if data is not None:
-                return data
-        raise ConfigError(
-            NO_DATA,
-            expected="the run that the model comes from, with its data, or data of yours",
-            got=got,
-            do=do,
-            place=Location(self.model.folder),
-        )
+    Args:
+        find: (recipe, folder of the run) -> the data; None: the recipe names none.
+        do: the options that give other data, for the error.
+
+    Raises:
+        ConfigError: the run, or its data, is not there.
+        DataError: the data is damaged.
+    """
+    data, got = _data_of_run(model, find)
+    if data is not None:
+        return data
+    raise ConfigError(
+        NO_DATA,
+        expected="the run that the model comes from, with its data, or data of yours",
+        got=got,
+        do=do,
+        place=Location(model.folder),
+    )
+
+
+def _data_of_run(
+    model: Bundle, find: Callable[[Config, Path], Data | None]
+) -> tuple[Data | None, str]:
+    """The data; None: it is not there, and why."""
+    run = model.folder.resolve().parent
+    file = run / RECIPE
+    if not file.is_file():
+        return None, f"no {RECIPE} beside the model"
+    try:
+        config = load_config(file)
+    except JumokError as error:
+        return None, error.what
+    return find(config, run), "its recipe names no data for validation or test"
+
+
+def held_out(model: Bundle) -> tuple[tuple[str, str], ...]:
+    """Texts of that data with their references, "" for a language model; () where it is not
+    there.
+
+    Raises:
+        DataError: the data is damaged.
+    """
+    if model.config.task == "translation":
+        corpora, _ = _data_of_run(model, _pairs_of_run)
+        pairs = islice(chain.from_iterable(map(read_pairs, corpora or ())), MOST_HELD_OUT)
+        return tuple((pair.source, pair.target) for pair in pairs)
+    if model.config.task == "language-model":
+        data, _ = _data_of_run(model, _texts_of_run)
+        return tuple((text, "") for text in islice(data[1] if data else (), MOST_HELD_OUT))
+    return ()
 
 
 @dataclass(frozen=True)
@@ -125,11 +154,11 @@ def measure_translation(asked: QualityCheck) -> ComparedModels:
         source, target = asked.check or (None, None)
         corpora: Sequence[Corpus] = [pairs_of(source, target, asked.data, asked.columns)]
     else:
-        corpora = asked.own_data(_pairs_of_run, GIVE_PAIRS)
+        corpora = own_data(asked.model, _pairs_of_run, GIVE_PAIRS)
     pairs = list(chain.from_iterable(map(read_pairs, corpora)))
     sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
     translators = [
-        Translator.load(bundle, device="cpu", threads=1)
+        for_languages(Translator.load(bundle, device="cpu", threads=1), *asked.languages)
         for bundle in (asked.model, asked.quantized)
     ]
     on = f"{', '.join(each.title for each in corpora)}: {len(pairs):,} sentences, beam {asked.beam}"
@@ -141,7 +170,7 @@ def measure_translation(asked: QualityCheck) -> ComparedModels:
         measured = score_text(
             [each.text for each in translations],
             references,
-            target_language=asked.model.config.target_language,
+            target_language=translator.target_language,
             metrics=("bleu", "chrf"),
             resamples=0,
         )
@@ -192,7 +221,7 @@ def _translation_agreement(
     first, second = (load_model(each) for each in (asked.model, asked.quantized))
     assert isinstance(first, SequenceToSequence)
     assert isinstance(second, SequenceToSequence)
-    with computing_in(second, asked.quantized.precision):
+    with computing_in(second, asked.quantized.input_precision):
         return translation_agreement(
             (first, second),
             [ids[row] for row in rows],
@@ -210,7 +239,7 @@ def measure_language_model(asked: QualityCheck) -> ComparedModels:
     """
     if asked.check is not None:
         raise ConfigError("--check names pairs, and a language model reads one text.", do=GIVE_TEXT)
-    own = None if asked.data is not None else asked.own_data(_texts_of_run, GIVE_TEXT)
+    own = None if asked.data is not None else own_data(asked.model, _texts_of_run, GIVE_TEXT)
     first, second = (
         LanguageModel.load(each, device="cpu", engine="torch")
         for each in (asked.model, asked.quantized)
@@ -221,7 +250,7 @@ def measure_language_model(asked: QualityCheck) -> ComparedModels:
     assert own is not None
     name, texts = own
     before = joined_scores(first.score(texts, batch_size=asked.batch))
-    with computing_in(second.model, asked.quantized.precision):
+    with computing_in(second.model, asked.quantized.input_precision):
         after = joined_scores(second.score(texts, batch_size=asked.batch))
         equal = text_agreement(
             (first.model, second.model),

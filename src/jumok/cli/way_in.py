@@ -9,6 +9,7 @@ from jumok.errors import JumokError
 if TYPE_CHECKING:
     from jumok.bundle.reading import Bundle
     from jumok.inspection.page.run_report import RunReport
+    from jumok.systems.catalog import OpenedModel
 
 
 def run_of(model: Path) -> Path | None:
@@ -71,9 +72,19 @@ def look_of(
     """The command that looks inside a bundle."""
     from jumok.systems.catalog import open_model
 
-    reads = open_model(model).kind.reads
-    dots = "IMAGE" if reads == "picture" else '"..."'
-    return f"{program} look {place} {dots if given is None else shlex.quote(given)}"
+    opened = open_model(model)
+    dots = "IMAGE" if opened.kind.reads == "picture" else '"..."'
+    text = dots if given is None else shlex.quote(given)
+    return f"{program} look {place} {text}{_first_pair(opened, '--into')}"
+
+
+def _first_pair(opened: "OpenedModel", target: str) -> str:
+    """The options that choose the first pair of languages, where there are several."""
+    pairs = opened.parts[0].config.every_pair
+    if len(pairs) < 2:
+        return ""
+    source = f" --from {shlex.quote(pairs[0][0])}" if pairs[0][0] else ""
+    return f"{source} {target} {shlex.quote(pairs[0][1])}"
 
 
 def use_of(
@@ -82,10 +93,11 @@ def use_of(
     """The command that uses a bundle."""
     from jumok.systems.catalog import open_model
 
-    kind = open_model(model).kind
+    opened = open_model(model)
+    kind = opened.kind
     if kind.verb == "look":
         return look_of(model, place, given, program)
-    command = f"{program} {kind.verb} {place}"
+    command = f"{program} {kind.verb} {place}{_first_pair(opened, '--to')}"
     dots = '"... ___ ..."' if kind.verb == "fill" else '"..."'
     text = dots if given is None else shlex.quote(given)
     if kind.verb in ("translate", "fill") or (kind.verb == "classify" and kind.reads == "text"):

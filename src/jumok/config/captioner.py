@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from jumok.config.eye import EyeConfig
 from jumok.config.recurrent import RecurrentConfig
 from jumok.config.section import (
     Count,
@@ -18,6 +19,7 @@ from jumok.config.section import (
 )
 from jumok.config.stack import WriterConfig
 from jumok.config.training import ValidationConfig
+from jumok.config.vit import VitConfig
 from jumok.specs import Spec
 
 
@@ -142,7 +144,9 @@ class CaptionerConfig(ModelSection):
     """An image in, a sentence out."""
 
     kind: Literal["captioner"] = "captioner"
-    encoder: Annotated[CnnConfig | GivenConfig, Field(discriminator="kind")] = CnnConfig()
+    encoder: Annotated[
+        CnnConfig | GivenConfig | EyeConfig | VitConfig, Field(discriminator="kind")
+    ] = CnnConfig()
     memory: Literal["grid", "one"] = "grid"
     reader: ReaderConfig = ReaderConfig()
     decoder: Annotated[StackDecoderConfig | RnnDecoderConfig, Field(discriminator="kind")] = (
@@ -171,12 +175,18 @@ class CaptionerConfig(ModelSection):
     def _parts_fit(self) -> "CaptionerConfig":
         if self.reader.layers:
             self.reader.stack(self.decoder.dim)  # raises an error if it does not fit
+        if isinstance(self.encoder, VitConfig) and (self.memory == "one" or self.reader.layers):
+            raise ValueError(
+                'the decoder attends to the states of encoder.kind = "vit" themselves: leave '
+                'reader.layers and memory = "one" out'
+            )
         if self.memory == "one" and self.reader.layers:
             raise ValueError(
                 "reader.layers are self-attention over cells, and there is only one vector: "
                 'leave them out, or set memory = "grid"'
             )
-        if self.memory == "grid" and self.decoder.dim % 4:
+        sines = self.memory == "grid" and not isinstance(self.encoder, VitConfig)
+        if sines and self.decoder.dim % 4:
             raise ValueError(
                 f"decoder.dim = {self.decoder.dim} cannot hold sines and cosines of rows and "
                 "columns: choose a multiple of 4"
@@ -223,6 +233,7 @@ class CaptionDataConfig(Section):
     captions_per_picture: Count = 5
     flip: bool = False
     shift: Annotated[int, Field(ge=0)] = 0
+    views: Count = 1
     skip_damaged: bool = False
 
     @model_validator(mode="after")

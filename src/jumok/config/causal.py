@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+from pydantic import model_validator
+
 from jumok.config.section import Count, Layers
 from jumok.config.stack import ActivationKind, PositionKind, WriterConfig
 
@@ -15,6 +17,13 @@ class CausalConfig(WriterConfig):
     positions: PositionKind = "rotary"
     max_length: Count = 256
     tied: bool = True
+    parallel: bool = False
+
+    @model_validator(mode="after")
+    def _parallel_has_norms_before(self) -> "CausalConfig":
+        if self.parallel and self.norm == "post":
+            raise ValueError('parallel parts have their norms before them: give norm = "pre"')
+        return self
 
     @property
     def summary(self) -> str:

@@ -31,6 +31,8 @@ class CorpusConfig(Section):
     encoding: str = "utf-8"
     delimiter: str = ""
     weight: Annotated[float, Field(gt=0.0)] | None = None
+    source_language: str = ""
+    target_language: str = ""
 
     @model_validator(mode="after")
     def _one_shape(self) -> "CorpusConfig":
@@ -144,6 +146,7 @@ class DataConfig(Section):
     smallworld: SmallworldConfig | None = None
     source_language: str = ""
     target_language: str = ""
+    sampling_temperature: Annotated[float, Field(ge=1.0)] | None = None
     max_tokens: Count = 128
     max_ratio: Annotated[float, Field(gt=1.0)] = 9.0
     skip_damaged: bool = False
@@ -164,7 +167,33 @@ class DataConfig(Section):
             raise ValueError("cannot hold out `test_pairs` of `prepared` corpora: leave it out")
         if any(corpus.prepared is not None for corpus in self.validation):
             raise ValueError("takes [[data.validation]] pairs from files, not `prepared` ones")
+        if self.sampling_temperature is not None and any(each.weight for each in self.train):
+            raise ValueError("takes a `weight` for every corpus, or `sampling_temperature`")
+        self._check_languages()
         return self
+
+    def _check_languages(self) -> None:
+        if len(self.pairs) > 1:
+            if self.is_prepared:
+                raise ValueError("takes `prepared` corpora of one pair of languages only")
+            if not all(code for pair in self.pairs for code in pair):
+                raise ValueError("needs both languages of every corpus, as they are several")
+        others = {self.pair_of(corpus) for corpus in self.validation} - {*self.pairs}
+        if self.train and others:
+            raise ValueError(f"has [[data.validation]] pairs of {others}, and none to train on")
+
+    def pair_of(self, corpus: CorpusConfig) -> tuple[str, str]:
+        """The languages of a corpus."""
+        return (
+            corpus.source_language or self.source_language,
+            corpus.target_language or self.target_language,
+        )
+
+    @property
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """The pairs of languages of the training corpora, each once."""
+        own = self.source_language, self.target_language
+        return tuple(dict.fromkeys(map(self.pair_of, self.train))) or (own,)
 
     @field_serializer("clean", "noise")
     def _switch_written(

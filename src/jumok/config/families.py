@@ -12,6 +12,7 @@ from jumok.config.captioner import (
 )
 from jumok.config.causal import CausalConfig
 from jumok.config.data import DataConfig, TokenizerConfig, VectorsConfig
+from jumok.config.eye import EyeConfig
 from jumok.config.masked import EncoderConfig, MaskedConfig, MaskingConfig, TextClassifierConfig
 from jumok.config.pictures import (
     ImageClassifierConfig,
@@ -94,6 +95,11 @@ class TranslationConfig(Config):
                 'positions = "rotary" in this attention depend on the place in the row: choose '
                 'other positions, or "exact"'
             )
+        if not self.model.source_end:
+            raise ValueError(
+                'training.batches = "packed" reads the END of sources, which source_end = false '
+                'leaves out: choose "exact"'
+            )
         if self.varies:
             raise ValueError(
                 'training.batches = "packed" needs sentences of known lengths, which '
@@ -125,7 +131,7 @@ class CaptionConfig(Config):
 
     manual: ClassVar[str] = (
         "`jumok recipes show scenes` and flickr8k explain the keys of images and captions, "
-        "multi30k-en-de all others"
+        "flickr8k-pretrained those of pretrained encoders, multi30k-en-de all others"
     )
 
     data: CaptionDataConfig
@@ -148,12 +154,34 @@ class CaptionConfig(Config):
         return self
 
     @model_validator(mode="after")
-    def _features_stay_as_they_are(self) -> "CaptionConfig":
-        if self.model.encoder.kind == "given" and (self.data.flip or self.data.shift):
+    def _images_can_be_changed(self) -> "CaptionConfig":
+        data, encoder = self.data, self.model.encoder
+        changed = bool(data.flip or data.shift)
+        if encoder.kind == "given" and changed:
             raise ValueError(
                 "flip and shift need pixels, and the features are precomputed: leave them out"
             )
+        check_views(data.views, changed=changed, stored=isinstance(encoder, EyeConfig))
         return self
+
+
+def check_views(views: int, *, changed: bool, stored: bool) -> None:
+    """Raises ValueError unless images that a pretrained encoder reads are changed by views.
+
+    Args:
+        changed: they are flipped or shifted.
+        stored: what its frozen stages compute is stored.
+    """
+    if stored and changed != (views > 1):
+        raise ValueError(
+            "a pretrained encoder reads each image once, so `views` = 2 or more are stored with "
+            "flip and shift: give both, or neither"
+        )
+    if not stored and views > 1:
+        raise ValueError(
+            "`views` are stored for a pretrained encoder, and this one reads the images again in "
+            "each epoch: leave it out"
+        )
 
 
 class ImageClassificationConfig(Config):
@@ -161,13 +189,23 @@ class ImageClassificationConfig(Config):
 
     manual: ClassVar[str] = (
         "`jumok recipes show cifar10-attention` explains the keys of images, "
-        "multi30k-en-de all others"
+        "flickr8k-pretrained those of pretrained encoders, multi30k-en-de all others"
     )
 
     data: PictureDataConfig
     model: ImageClassifierConfig = ImageClassifierConfig()
     training: PictureTrainingConfig = PictureTrainingConfig()
     validation: ClassificationValidationConfig = ClassificationValidationConfig()
+
+    @model_validator(mode="after")
+    def _images_can_be_changed(self) -> "ImageClassificationConfig":
+        changes, encoder = self.data.augmentation, self.model.encoder
+        check_views(
+            changes.views,
+            changed=bool(changes.flip or changes.shift),
+            stored=isinstance(encoder, EyeConfig),
+        )
+        return self
 
 
 class LanguageModelConfig(Config):
@@ -183,15 +221,21 @@ class LanguageModelConfig(Config):
     training: LanguageModelTrainingConfig = LanguageModelTrainingConfig()
     validation: LossValidationConfig = LossValidationConfig()
 
+    @property
+    def context(self) -> int:
+        """The tokens of a window of training."""
+        return min(self.data.window or self.model.max_length, self.model.max_length)
+
     @model_validator(mode="after")
     def _a_batch_holds_a_window(self) -> "LanguageModelConfig":
-        context, training = self.model.max_length, self.training
+        context, training = self.context, self.training
         smallest = min(training.tokens_per_batch, training.tokens_per_micro_batch)
         if context < 2 or smallest < context:
             raise ValueError(
                 f"training.tokens_per_batch = {training.tokens_per_batch} and "
                 f"training.tokens_per_micro_batch = {training.tokens_per_micro_batch} must hold "
-                f"at least one window of model.max_length = {context} tokens, and that two"
+                f"at least one window of {context} tokens, and that two: raise these, or lower "
+                "data.window, which is model.max_length where it is not given"
             )
         return self
 

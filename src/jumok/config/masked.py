@@ -15,7 +15,6 @@ class EncoderConfig(StackConfig):
     activation: ActivationKind = "gelu"
     positions: PositionKind = "learned"
     max_length: Count = 256
-    embedding_norm: bool = False
 
     @property
     def summary(self) -> str:

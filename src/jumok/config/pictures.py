@@ -4,12 +4,16 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from jumok.config.eye import EyeConfig
 from jumok.config.section import Count, DataPath, Layers, ModelSection, PixelSide, Section, Share
 from jumok.config.training import TrainingConfig
+from jumok.config.vit import VitConfig
 
 
 class ImageClassifierConfig(ModelSection):
-    """A convolutional network, with self-attention after the given stages."""
+    """A convolutional network, with self-attention after the given stages; or another encoder,
+    which has its own keys, and a linear layer.
+    """
 
     kind: Literal["image-classifier"] = "image-classifier"
     height: PixelSide = 32
@@ -23,10 +27,23 @@ class ImageClassifierConfig(ModelSection):
     attention_dropout: Share = 0.0
     mixing_after: tuple[Count, ...] = ()
     dropout: Share = 0.0
+    encoder: Annotated[EyeConfig | VitConfig, Field(discriminator="kind")] | None = None
+
+    @property
+    def input_shape(self) -> tuple[int, int, int, str, int | None]:
+        """The height, width and colours of the images, and how they are made so: see `Shape`."""
+        encoder = self.encoder
+        if isinstance(encoder, VitConfig):
+            return encoder.size, encoder.size, 3, encoder.resample, encoder.resized
+        if encoder is not None:
+            return encoder.size, encoder.size, 3, "bilinear", None
+        return self.height, self.width, self.colours, "bilinear", None
 
     @property
     def summary(self) -> str:
         """A description of the sizes."""
+        if self.encoder is not None:
+            return f"{self.encoder.kind}, images of {self.encoder.size} x {self.encoder.size}"
         stages = f"{len(self.channels)} stages of {', '.join(map(str, self.channels))} channels"
         extras = [
             f"{name} after stage {', '.join(map(str, after))}"
@@ -37,6 +54,11 @@ class ImageClassifierConfig(ModelSection):
 
     @model_validator(mode="after")
     def _stages_exist(self) -> "ImageClassifierConfig":
+        if self.encoder is not None:
+            fields = type(self).model_fields
+            own = [key for key in fields if key not in ("kind", "dropout", "encoder")]
+            if given := [key for key in own if getattr(self, key) != fields[key].default]:
+                raise ValueError(f"model.encoder has its own keys: leave out {', '.join(given)}")
         stages = len(self.channels)
         for name in ("attention_after", "mixing_after"):
             if beyond := [stage for stage in getattr(self, name) if stage > stages]:
@@ -73,6 +95,7 @@ class AugmentationConfig(Section):
 
     flip: bool = False
     shift: Annotated[int, Field(ge=0)] = 0
+    views: Count = 1
 
 
 class PictureDataConfig(Section):

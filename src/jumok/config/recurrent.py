@@ -30,6 +30,9 @@ class RecurrentConfig(ModelSection):
     coverage: bool = False
     gate: bool = False
     context: Literal["first-state", "every-step"] = "first-state"
+    first_state: Literal["mean", "copy"] = "mean"
+    readout: bool = True
+    output_bias: bool = False
     dropout: Share = 0.1
     attention_dropout: Share = 0.0
     word_dropout: Share = 0.0
@@ -68,7 +71,11 @@ class RecurrentConfig(ModelSection):
 
     @property
     def readout_inputs(self) -> tuple[int, ...]:
-        """The widths of what an output is computed from: state, context vector, word."""
+        """The widths of what an output is computed from: state, context vector, word; of logits
+        that are computed from the state itself none.
+        """
+        if not self.readout:
+            return ()
         if self.word_inputs == (self.embedding, self.dim) and not self.input_feeding:
             return self.dim, self.dim, self.embedding
         return (self.dim, self.dim) if self.looks else (self.dim,)
@@ -91,6 +98,14 @@ class RecurrentConfig(ModelSection):
                 'order = "gnmt" has layers above the one with attention: set decoder_layers = 2 '
                 "or more, and an attention"
             )
+        alone = self.attention == "none" and self.context == "first-state"
+        if not self.readout and not (alone and self.embedding == self.dim):
+            raise ValueError(
+                'readout = false needs attention = "none", context = "first-state", and dim and '
+                "embedding to be equal"
+            )
+        if self.first_state == "copy" and self.attention != "none":
+            raise ValueError('first_state = "copy" needs attention = "none"')
         if self.coverage and not self.score.covers:
             covering = (f'"{name}"' for name in names("score") if spec_of(ScoreSpec, name).covers)
             raise ValueError("coverage is a part of attention = " + " or ".join(covering))

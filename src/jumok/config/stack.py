@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from jumok.config.section import Count, ModelSection, Share, part_name
+from jumok.config.section import Count, ModelSection, Section, Share, part_name
 from jumok.parts import described, names, spec_of
 from jumok.specs import (
     AttentionSizes,
@@ -29,6 +29,52 @@ OutputProcessKind = Annotated[str, part_name("output_process")]
 Cap = Annotated[float, Field(gt=0.0, allow_inf_nan=False)]
 """The largest score that a soft cap lets through."""
 WindowKind = Literal["window", "whole"]
+Factor = Annotated[float, Field(ge=1.0, le=1e6)]
+
+
+class LinearScaling(Section):
+    """Every position counts as 1 / factor of one. Source: Chen et al. 2023."""
+
+    kind: Literal["linear"] = "linear"
+    factor: Factor
+
+
+class RampScaling(Section):
+    """Pairs that turn less than `slow` times in a text of `original_length` are slowed down by
+    `factor`, those that turn more than `fast` times are not, and others in part.
+    """
+
+    factor: Factor
+    original_length: Count
+    slow: Annotated[float, Field(gt=0.0, le=1e6)] = 1.0
+    fast: Annotated[float, Field(gt=0.0, le=1e6)]
+
+    @model_validator(mode="after")
+    def _slow_is_less(self) -> Self:
+        if self.slow >= self.fast:
+            raise ValueError(f"slow = {self.slow} has to be less than fast = {self.fast}")
+        return self
+
+
+class Llama3Scaling(RampScaling):
+    """By how often a pair turns. Source: Llama 3.1 (2024)."""
+
+    kind: Literal["llama3"] = "llama3"
+    fast: Annotated[float, Field(gt=0.0, le=1e6)] = 4.0
+
+
+class YarnScaling(RampScaling):
+    """By the number of a pair, and vectors are `size` times as long; None: 1 + ln(factor) / 10.
+    Source: Peng et al. 2023 (YaRN).
+    """
+
+    kind: Literal["yarn"] = "yarn"
+    fast: Annotated[float, Field(gt=0.0, le=1e6)] = 32.0
+    size: Annotated[float, Field(gt=0.0, le=1e3)] | None = None
+
+
+RotaryScaling = Annotated[LinearScaling | Llama3Scaling | YarnScaling, Field(discriminator="kind")]
+"""How rotary positions reach further than in the first training."""
 
 NAMED: dict[str, type[Spec]] = {
     "score": ScoreSpec,
@@ -80,13 +126,18 @@ class StackConfig(ModelSection):
     experts_used: Count = 2
     experts_balance: Annotated[float, Field(ge=0.0, allow_inf_nan=False)] = 0.01
     bias: bool = True
+    projection_bias: bool | None = None
     norm: Literal["pre", "post"] = "pre"
     norm_kind: Annotated[str, part_name("norm")] = "layer"
     norm_epsilon: Annotated[float, Field(gt=0.0, lt=1.0)] = 1e-5
     positions: PositionKind = "sinusoidal"
     positions_join: Literal["add", "concatenate"] = "add"
     embedding_scale: bool = True
+    embedding_norm: bool = False
     rotary_base: Annotated[float, Field(gt=1.0)] = 1e4
+    rotary_scaling: RotaryScaling | None = None
+    relative_buckets: Annotated[int, Field(ge=4, le=4096)] = 32
+    relative_distance: Annotated[int, Field(ge=2, le=65536)] = 128
     max_length: Count = 1024
     window: Count | None = None
     window_layers: Annotated[tuple[WindowKind, ...], Field(min_length=1)] = ("window",)
@@ -125,13 +176,14 @@ class StackConfig(ModelSection):
             self.kv_heads or self.heads,
             head_dim,
             self.value_dim or head_dim,
-            self.bias,
+            self.bias if self.projection_bias is None else self.projection_bias,
             self.norm_epsilon,
             self.latent_dim or 2 * head_dim,
             self.query_latent_dim or 0,
             self.specs.attention.turned_dim(
                 head_dim, self.rotary_dim, self.specs.positions.enters == "heads"
             ),
+            self.bias,
         )
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
@@ -209,6 +261,12 @@ class StackConfig(ModelSection):
             raise ValueError(
                 f"{self.positions} positions need an even head size, not {sizes.rotary_dim}"
             )
+        if positions.buckets and self.relative_buckets // 2 >= self.relative_distance:
+            raise ValueError(
+                f"half of relative_buckets = {self.relative_buckets} are of one distance each, and "
+                f"have to end before relative_distance = {self.relative_distance}: lower the one, "
+                "or raise the other"
+            )
         if positions.width(self.dim, self.max_length) > self.dim:
             raise ValueError(
                 f"{self.positions} positions up to max_length = {self.max_length} have more bits "
@@ -235,6 +293,8 @@ def kind_faults(config: StackConfig) -> Iterator[str]:
     """What the kind of attention cannot be combined with."""
     specs, named = config.specs, f'attention_kind = "{config.attention_kind}"'
     attention = specs.attention
+    if attention.recurrent:
+        yield f"{named} reads from left to right: a translator's decoder_attention_kind may be it"
     for key, default in attention.refuses.items():
         if getattr(config, key) != default:
             yield f"{named} has no {key}: leave it out"
@@ -246,11 +306,13 @@ def kind_faults(config: StackConfig) -> Iterator[str]:
     if attention.pairs and (config.heads % 2 or (config.kv_heads or 2) % 2):
         yield f"{named} needs an even number of heads and of kv_heads, which form pairs"
     turned = config.sizes.rotary_dim
-    if "rotary_dim" in attention.keys and turned >= config.sizes.head_dim:
+    parted = config.rotary_dim is not None or "latent_dim" in attention.keys
+    if parted and turned >= config.sizes.head_dim:
         yield f"rotary_dim = {turned} is part of head_dim: choose a smaller one"
+    owners: dict[str, list[str]] = {}
     for name in names("attention"):
-        yield from (
-            f'{key} belongs to attention_kind = "{name}": leave it out'
-            for key in spec_of(AttentionSpec, name).keys
-            if key not in attention.keys and getattr(config, key) is not None
-        )
+        for key in spec_of(AttentionSpec, name).keys:
+            owners.setdefault(key, []).append(f'"{name}"')
+    for key, kinds in owners.items():
+        if key not in attention.keys and getattr(config, key) is not None:
+            yield f"{key} belongs to attention_kind = {' and '.join(kinds)}: leave it out"

@@ -28,6 +28,7 @@ class TextDataConfig(Section):
     validation: tuple[TextCorpusConfig, ...] = ()
     held_out: Annotated[float, Field(gt=0.0, le=0.5)] = 0.1
     documents: DocumentRule = "file"
+    window: Annotated[int, Field(ge=2)] | None = None
     language: str = ""
 
 

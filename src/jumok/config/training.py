@@ -3,7 +3,7 @@
 import math
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from jumok.config.section import Count, DataPath, Section, Share
 
@@ -12,11 +12,24 @@ MOST_SHARES = 8
 
 
 class StartConfig(Section):
-    """A model to train further, and how much of the data that it was trained on is mixed in."""
+    """A model to train further: which part of it, how much of the data that it was trained on is
+    mixed in, and what it should not forget.
+    """
 
     model: DataPath
     mix: Share = 0.0
     recipe: DataPath | None = None
+    check: tuple[DataPath, ...] = ()
+    grow: Count | None = None
+    freeze: tuple[str, ...] = ()
+    lora: Count | None = None
+    lora_alpha: Annotated[float, Field(gt=0.0, allow_inf_nan=False)] | None = None
+
+    @model_validator(mode="after")
+    def _of_additions(self) -> "StartConfig":
+        if self.lora_alpha is not None and self.lora is None:
+            raise ValueError("`lora_alpha` needs `lora`, the rank of the additions")
+        return self
 
 
 class AverageConfig(Section):

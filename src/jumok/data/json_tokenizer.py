@@ -1,4 +1,4 @@
-"""Tokenizers of the library tokenizers: WordPiece, and BPE over bytes."""
+"""Tokenizers of the library tokenizers: WordPiece, BPE (also over bytes) and Unigram."""
 
 import hashlib
 import json
@@ -18,6 +18,9 @@ from jumok.data.tokenizer import (
     writable,
 )
 from jumok.errors import ConfigError, DataError, Location, optional_import
+
+UNFINISHED = "@@"
+"""After a subword that others follow in its word, where it is the last one that is marked."""
 
 
 class JsonTokenizer(Tokenizer):
@@ -39,6 +42,8 @@ class JsonTokenizer(Tokenizer):
             described = json.loads(model)
             self._kind: str = described["model"]["type"]
             self._prefix: str = described["model"].get("continuing_subword_prefix") or ""
+            self._suffix: str = described["model"].get("end_of_word_suffix") or ""
+            self._of_bytes = '"ByteLevel"' in json.dumps(described["decoder"])
         except Exception as error:  # the library has no class for faults of a file
             raise DataError(
                 "this is not a tokenizer.json.", got=str(error).split("\n")[0], place=place
@@ -84,6 +89,16 @@ class JsonTokenizer(Tokenizer):
     def ids(self, pieces: Sequence[str]) -> list[int]:
         return [self._by_name.get(piece, UNKNOWN) for piece in pieces]
 
+    def words(self, ids: Sequence[int]) -> list[int]:
+        if not self._suffix:
+            return super().words(ids)
+        words, word, whole = list[int](), -1, True
+        for id, piece in zip(ids, self.pieces(ids), strict=True):
+            word += whole and id != END
+            whole = not piece.endswith(UNFINISHED)
+            words.append(max(word, 0))
+        return words
+
     def normalize(self, text: str) -> str:
         """The text itself: what the tokenizer makes of it, it makes when it encodes."""
         return writable(text)
@@ -98,26 +113,54 @@ class JsonTokenizer(Tokenizer):
             words[number][1] = end
         return [text[start:end].strip() for start, end in words]
 
+    def with_marks(self, marks: Sequence[str]) -> "JsonTokenizer":
+        """One that cuts these texts out as the tokens that have their names.
+
+        Raises:
+            DataError: one is no token.
+        """
+        from tokenizers import AddedToken
+
+        cutting = JsonTokenizer(self.model)
+        added = [AddedToken(each, special=True, normalized=False) for each in marks]
+        cutting._tokenizer.add_special_tokens(added)
+        if cutting._tokenizer.get_vocab_size() != self.size:
+            raise DataError("a mark is no token of this tokenizer.", got=", ".join(marks))
+        return cutting
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The subwords as the file has them."""
+        names = [""] * self.size
+        for piece, id in self._tokenizer.get_vocab().items():
+            names[id] = piece
+        return names
+
     @cached_property
     def _names(self) -> list[str]:
         """The subwords as SentencePiece would write them: SPACE before a word."""
-        names = [""] * self.size
-        for piece, id in self._tokenizer.get_vocab().items():
-            names[id] = piece if id <= END else self._named(piece)
-        return names
+        return [
+            piece.strip(" ") if id <= END else self._named(piece)
+            for id, piece in enumerate(self.names)
+        ]
 
     @cached_property
     def _by_name(self) -> dict[str, int]:
         return {name: id for id, name in reversed(list(enumerate(self._names)))}
 
     def _named(self, piece: str) -> str:
+        if self._suffix:
+            whole = piece.removesuffix(self._suffix)
+            return whole if whole != piece else piece + UNFINISHED
+        if self._kind == "WordLevel":
+            return SPACE + piece
         if self._kind == "WordPiece":
             if piece.startswith(self._prefix):
                 return piece.removeprefix(self._prefix)
             return piece if piece.startswith("[") and piece.endswith("]") else SPACE + piece
-        content = bytes_of_piece(piece)
+        content = bytes_of_piece(piece) if self._of_bytes else None
         if content is None:
-            return piece
+            return NEWLINE if piece == "<0x0A>" else piece.strip(" ")
         try:
             text = content.decode()
         except UnicodeDecodeError:
@@ -132,13 +175,19 @@ def bytes_of_piece(piece: str) -> bytes | None:
     the other bytes for the characters from U+0100 on.
     """
     try:
-        return bytes(_BYTES[character] for character in piece)
+        return bytes(BYTES[character] for character in piece)
     except KeyError:
         return None
 
 
+def piece_of_byte(byte: int) -> str:
+    """The character that stands for a byte in such subwords."""
+    return _CHARACTERS[byte]
+
+
 _VISIBLE = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
 _OTHERS = [byte for byte in range(256) if byte not in _VISIBLE]
-_BYTES = {chr(byte): byte for byte in _VISIBLE} | {
+BYTES = {chr(byte): byte for byte in _VISIBLE} | {
     chr(0x100 + place): byte for place, byte in enumerate(_OTHERS)
 }
+_CHARACTERS = {byte: character for character, byte in BYTES.items()}

@@ -4,7 +4,7 @@ The fields are those of sentencepiece_model.proto, a message of Protocol Buffers
 """
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -20,6 +20,17 @@ SEGMENTATIONS: tuple[Segmentation, ...] = ("unigram", "bpe", "word", "char")  # 
 NORMAL, UNKNOWN_PIECE, CONTROL, USER_DEFINED, UNUSED, BYTE = 1, 2, 3, 4, 5, 6
 
 VARINT, EIGHT, LENGTH, FOUR = 0, 1, 2, 5
+LONGEST_VARINT = 70
+"""Bits of ten bytes: what is longer is no number of 64 bits."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A subword; `kind` is a number of sentencepiece_model.proto."""
+
+    text: str
+    score: float
+    kind: int
 
 
 @dataclass(frozen=True)
@@ -75,23 +86,55 @@ def read_pieces(model: bytes) -> PieceTable:
         raise DataError("this is not a SentencePiece model.") from None
 
 
+def with_pieces(model: bytes, pieces: Iterable[Piece]) -> bytes:
+    """The model with other subwords: the first four are PAD, UNKNOWN, START and END."""
+    parts = []
+    for piece in pieces:
+        text, score = piece.text.encode(), struct.pack("<f", piece.score)
+        inside = _field(PIECE, text) + bytes([SCORE << 3 | FOUR]) + score
+        parts.append(_field(PIECES, inside + bytes([TYPE << 3, piece.kind])))
+    for number, value in _message_fields(model):
+        if number == TRAINER:  # of fields that are there twice the last one counts
+            value = _bytes(value) + _SPECIALS
+        if number != PIECES:
+            parts.append(_field(number, _bytes(value)))
+    return b"".join(parts)
+
+
+def _field(number: int, content: bytes) -> bytes:
+    return _written(number << 3 | LENGTH) + _written(len(content)) + content
+
+
+def _written(number: int) -> bytes:
+    """As a varint."""
+    written = bytearray()
+    while number > 127:
+        written.append(number & 127 | 128)
+        number >>= 7
+    return bytes([*written, number])
+
+
 def _piece_table(model: bytes) -> PieceTable:
     pieces, scores, types = [], [], []
     trainer: dict[int, int | bytes] = {}
     normalizer: dict[int, int | bytes] = {}
     denormalizer: dict[int, int | bytes] = {}
     for number, value in _message_fields(model):
+        content = _bytes(value)
         if number == PIECES:
-            piece = dict(_message_fields(_bytes(value)))
-            pieces.append(_bytes(piece[PIECE]).decode())
+            piece = dict(_message_fields(content))
+            pieces.append(_bytes(piece.get(PIECE, b"")).decode())
             scores.append(struct.unpack("<f", _bytes(piece.get(SCORE, bytes(4))))[0])
-            types.append(_integer(piece.get(TYPE, NORMAL)))
+            kind = _integer(piece.get(TYPE, NORMAL))
+            if kind > BYTE:
+                raise ValueError
+            types.append(kind)
         elif number == TRAINER:
-            trainer = dict(_message_fields(_bytes(value)))
+            trainer = dict(_message_fields(content))
         elif number == NORMALIZER:
-            normalizer = dict(_message_fields(_bytes(value)))
+            normalizer = dict(_message_fields(content))
         elif number == DENORMALIZER:
-            denormalizer = dict(_message_fields(_bytes(value)))
+            denormalizer = dict(_message_fields(content))
     return PieceTable(
         SEGMENTATIONS[_integer(trainer.get(MODEL_TYPE, 1)) - 1],
         tuple(pieces),
@@ -149,3 +192,12 @@ def _varint(message: bytes, at: int) -> tuple[int, int]:
         if byte < 128:
             return value, at
         shift += 7
+        if shift >= LONGEST_VARINT:
+            raise ValueError
+
+
+_SPECIALS = b"".join(
+    _written(place << 3 | VARINT) + bytes([id]) + _field(place + 5, name)
+    for place, id, name in ((40, 1, b"<unk>"), (41, 2, b"<s>"), (42, 3, b"</s>"), (43, 0, b"<pad>"))
+)
+"""The ids and the texts of UNKNOWN, START, END and PAD, as fields of the trainer's settings."""

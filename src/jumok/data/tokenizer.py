@@ -31,7 +31,8 @@ SPACE = "▁"  # how SentencePiece writes the space before a word
 NEWLINE = "<newline>"  # the token of a line break, which no text is encoded as
 
 OTHER_KINDS = {
-    b'{"jumok": ': "jumok.data.pair_tokenizer:PairTokenizer",
+    b'{"jumok": "two': "jumok.data.pair_tokenizer:PairTokenizer",
+    b'{"jumok": "letters': "jumok.data.pair_tokenizer:SymbolTokenizer",
     b"{": "jumok.data.json_tokenizer:JsonTokenizer",
 }
 """The beginnings of the files of imported tokenizers, and the classes that read them."""
@@ -54,7 +55,7 @@ REPLACED = BLANKS | INVISIBLE
 # Scripts whose letters are not joined.
 _UNJOINED = r"[A-Za-z\u00c0-\u024f\u0370-\u052f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]"
 _JOINER = "[\u200b-\u200d\ufe00-\ufe0f]+"
-_JOINERS = re.compile(rf"(?<={_UNJOINED}){_JOINER}|{_JOINER}(?={_UNJOINED})")
+JOINERS = re.compile(rf"(?<={_UNJOINED}){_JOINER}|{_JOINER}(?={_UNJOINED})")
 
 
 def normalize(text: str) -> str:
@@ -63,7 +64,7 @@ def normalize(text: str) -> str:
     """
     # Translating is half the cost of reading a corpus, and most lines have nothing to replace.
     if not text.isprintable() or SPACE in text or "\u034f" in text or "\ufe0f" in text:
-        text = _JOINERS.sub("", writable(text).translate(REPLACED))
+        text = JOINERS.sub("", writable(text).translate(REPLACED))
     return unicodedata.normalize("NFC", text)
 
 
@@ -98,10 +99,13 @@ class Tokenizer:
 
     Attributes:
         newline: the id of the line break; None if the tokenizer is for single lines only.
+        opening: the ids that every text begins with (`data/tagged_tokenizer.py`).
 
     Raises:
         DataError: the bytes are not a SentencePiece model, or its special-token ids differ.
     """
+
+    opening: tuple[int, ...] = ()
 
     def __init__(self, model: bytes, place: Location | None = None) -> None:
         try:
@@ -141,7 +145,7 @@ class Tokenizer:
         begun = [piece[1:] for piece in pieces if piece[:1] == SPACE and piece[2:].isalpha()]
         return sum(map(str.istitle, begun)) > CAPITALS * len(begun)
 
-    def __reduce__(self) -> tuple[type["Tokenizer"], tuple[bytes]]:
+    def __reduce__(self) -> tuple[type["Tokenizer"], tuple[object, ...]]:
         """Pickled as its model; SentencePiece objects are created again."""
         return type(self), (self.model,)
 
@@ -155,6 +159,7 @@ class Tokenizer:
         coverage: float = 1.0,
         byte_fallback: bool = True,
         keep_layout: bool = False,
+        languages: Sequence[str] = (),
         sample: int = SAMPLE,
         seed: int = 0,
     ) -> "Tokenizer":
@@ -167,6 +172,7 @@ class Tokenizer:
             coverage: the share of the text's characters in the vocabulary; others become bytes, or
                 UNKNOWN without `byte_fallback`.
             keep_layout: keep every space, and add a token for the line break.
+            languages: for each a token (`language_tag`), which no text is encoded as.
             sample: training lines at most; they are sampled uniformly, by `seed`.
 
         Raises:
@@ -185,7 +191,10 @@ class Tokenizer:
                 character_coverage=coverage,
                 byte_fallback=byte_fallback,
                 remove_extra_whitespaces=not keep_layout,
-                control_symbols=[NEWLINE] if keep_layout else [],
+                control_symbols=[
+                    *([NEWLINE] if keep_layout else []),
+                    *map(language_tag, languages),
+                ],
                 normalization_rule_name="identity",
                 max_sentence_length=1 << 16,
                 num_threads=2,  # fixed: sums in another order could give a different model
@@ -199,8 +208,8 @@ class Tokenizer:
             raise _size_error(str(error), size, byte_fallback) from None
         return cls(out.getvalue())
 
-    @classmethod
-    def load(cls, path: Path | str) -> "Tokenizer":
+    @staticmethod
+    def load(path: Path | str) -> "Tokenizer":
         """The tokenizer in the file of a SentencePiece model, or of another kind (OTHER_KINDS)."""
         path = Path(path)
         try:
@@ -209,11 +218,7 @@ class Tokenizer:
             raise DataError(
                 "the tokenizer cannot be read.", got=error.strerror, place=Location(path)
             ) from None
-        for beginning, kind in OTHER_KINDS.items():
-            if model.startswith(beginning):
-                other: Tokenizer = import_string(kind)(model, Location(path))
-                return other
-        return cls(model, Location(path))
+        return tokenizer_of(model, Location(path))
 
     def save(self, path: Path | str) -> None:
         write_durably(Path(path), self.model)
@@ -278,6 +283,11 @@ class Tokenizer:
         """What cuts targets: the ids are the same, and the subwords may be others."""
         return self
 
+    @property
+    def plain(self) -> "Tokenizer":
+        """What cuts parts of texts, which nothing opens."""
+        return self
+
     def normalize(self, text: str) -> str:
         """The text as it is read."""
         return normalize(text)
@@ -285,6 +295,14 @@ class Tokenizer:
     def split(self, text: str) -> list[str]:
         """The words of a text, which `words` counts."""
         return plain_words(normalize(text))
+
+
+def language_tag(language: str) -> str:
+    """The token that opens a source that is to be translated into a language.
+
+    Source: Johnson et al. 2017, Google's multilingual neural machine translation system.
+    """
+    return f"<2{language}>"
 
 
 def flattened(
@@ -313,6 +331,15 @@ def word_indices(pieces: Sequence[str]) -> list[int]:
             word, filled = word + 1, False
     last = word if filled else max(word - 1, 0)
     return [min(index, last) for index in words]
+
+
+def tokenizer_of(model: bytes, place: Location | None = None) -> Tokenizer:
+    """The tokenizer that a file holds, of whichever kind it is; a DataError if it holds none."""
+    for beginning, kind in OTHER_KINDS.items():
+        if model.startswith(beginning):
+            other: Tokenizer = import_string(kind)(model, place)
+            return other
+    return Tokenizer(model, place)
 
 
 def sample_lines(lines: Iterable[TextLine], count: int, seed: int) -> list[TextLine]:

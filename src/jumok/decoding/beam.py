@@ -185,7 +185,8 @@ class SentenceBeam(SentenceSearch):
         """Extends every hypothesis in the beam by every token, and keeps the best."""
         self._read = self._length + 1
         if step.begun.size:
-            (begun,) = step.begun  # nothing has branched yet
+            (begun,) = step.begun.copy()  # nothing has branched yet
+            begun[: self._rules.ranker.given] = 0.0
             total = float(begun.sum(dtype=np.float32))
             (one,) = self._live
             self._live = [Live(total, one.tokens, tuple(begun.tolist()), one.ancestors)]
@@ -215,8 +216,12 @@ class SentenceBeam(SentenceSearch):
         return [repeats(each.tokens, count) for each in self._live]
 
     def _force(self, step: NextTokens) -> None:
-        """The forced token follows, even if it is forbidden; it keeps its own log-probability."""
+        """The forced token follows, even if it is forbidden; it keeps its own log-probability if it
+        is not given.
+        """
         token, value = self._forced[self._length], float(step.asked[0, 0])  # nothing has branched
+        if self._length < self._rules.ranker.given:
+            value = 0.0
         total = float(np.float32(self._live[0].total) + np.float32(value))
         self._extend([Extended(0, token, value, total)] if total > -inf else [])
 

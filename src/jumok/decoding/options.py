@@ -157,6 +157,10 @@ class DecodingOptions:
     seed: int = option(0, "Random seed for sampling.", minimum=0, maximum=2**64 - 1, panel=SAMPLING)
     forbidden: tuple[int, ...] = (PAD, START)
     """Tokens that are never chosen; see `Limits`."""
+    start: int = START
+    """The token that is read first."""
+    given: int = 0
+    """Forced tokens without a probability of their own; see `Ranker`."""
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -255,6 +259,7 @@ class DecodingOptions:
             self.maximum_ratio,
             self.maximum_extra,
             self.no_repeat_ngram,
+            start=self.start,
             forbidden=self.forbidden,
         )
 
@@ -263,7 +268,8 @@ class DecodingOptions:
         from jumok.decoding.rank import Ranker, google_length_penalty, power_length_penalty
 
         rules = {"google": google_length_penalty, "power": power_length_penalty}
-        return Ranker(rules[self.length_rule](self.length_penalty), self.coverage_penalty)
+        penalty = rules[self.length_rule](self.length_penalty)
+        return Ranker(penalty, self.coverage_penalty, given=self.given)
 
 
 FOR_TRANSLATION = DecodingOptions(maximum_ratio=3.0)

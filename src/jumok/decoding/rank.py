@@ -77,6 +77,8 @@ class Ranker:
         coverage_penalty: beta, 0 or above. Above 0, source positions with a total attention below
             1 are penalised.
         same: the key of a hypothesis; of those with equal keys only the best counts.
+        given: first tokens that are forced on every hypothesis, such as that of its language: their
+            log-probability is 0.
 
     Source: Wu et al. 2016, section 7, equation 14.
     """
@@ -84,6 +86,7 @@ class Ranker:
     length_penalty: LengthPenalty = NO_LENGTH_PENALTY
     coverage_penalty: float = 0.0
     same: SameTokens | None = None
+    given: int = 0
 
     def rate(
         self,
@@ -96,13 +99,15 @@ class Ranker:
         Raises:
             ModelError: the log-probability is not a finite number.
         """
+        given = min(self.given, len(tokens))
+        token_log_probabilities = (*[0.0] * given, *token_log_probabilities[given:])
         log_probability = fsum(token_log_probabilities)
         if not isfinite(log_probability):
             raise no_probability(f"{log_probability} after {len(tokens)} tokens")
         penalty = self.length_penalty(max(len(token_log_probabilities), 1))
         return Hypothesis(
             tuple(tokens),
-            tuple(token_log_probabilities),
+            token_log_probabilities,
             log_probability,
             log_probability / penalty + self.coverage_penalty * log_coverage,
             finished=len(token_log_probabilities) > len(tokens),

@@ -117,11 +117,10 @@ _NO_TEXT = {"y", "n", "yes", "no", "on", "off", "true", "false", "null"}
 _UNPRINTABLE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff\ufffe\uffff]")
 
 
-def read_yaml(content: bytes) -> MessagesDocument:
-    """Reads messages in YAML.
+def shallow_yaml() -> tuple[Any, type[Exception]]:
+    """A reader of YAML that makes nothing but values, and the error that it raises.
 
     Raises:
-        DataError: it is not YAML, or a value is no text, so that it is no catalog.
         MissingExtraError: ruamel.yaml is not installed.
     """
     with optional_import("reading YAML files", extra="documents"):
@@ -140,10 +139,21 @@ def read_yaml(content: bytes) -> MessagesDocument:
     yaml = YAML(typ="safe", pure=True)
     yaml.Scanner = ShallowScanner
     yaml.composer.warn_double_anchors = False  # the last one counts; a library need not say so
+    return yaml, YAMLError
+
+
+def read_yaml(content: bytes) -> MessagesDocument:
+    """Reads messages in YAML.
+
+    Raises:
+        DataError: it is not YAML, or a value is no text, so that it is no catalog.
+        MissingExtraError: ruamel.yaml is not installed.
+    """
+    yaml, fault = shallow_yaml()
     try:
         text = content.decode()
         tree = yaml.compose(text)
-    except (YAMLError, ValueError, RecursionError) as error:
+    except (fault, ValueError, RecursionError) as error:
         raise unreadable("yaml", str(error)) from None
     if tree is None or isinstance(tree.value, str):
         raise _no_catalog("yaml", "one value")

@@ -12,10 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from jumok.config.stack import StackConfig
+from jumok.config.transformer import TransformerConfig
 from jumok.engine import Precision
-from jumok.engine.embedding import TABLE_LENGTH, turns, vectors_of
+from jumok.engine.embedding import turns, vectors_of
 from jumok.engine.packing import OUTPUT_BIAS, Array, Packed, Weights, output_table
-from jumok.engine.quantising import Quantised, stacked
+from jumok.engine.quantising import GROUP, Quantised, stacked
 from jumok.engine.structures import (
     BlockLayout,
     LinearLayout,
@@ -24,7 +25,7 @@ from jumok.engine.structures import (
     ProcessLayout,
     library,
 )
-from jumok.positions.tables import slopes
+from jumok.positions.tables import buckets, slopes
 from jumok.specs import SHARPEST
 
 Elements = TypeVar("Elements", Array, npt.NDArray[np.int8])
@@ -82,6 +83,8 @@ def floats_of(matrix: Array | Quantised) -> Array:
 class PackedStacks:
     """An encoder and a decoder, or one of them, in the engine's layout.
 
+    Without blocks of a decoder there is nothing of it, nor an output layer.
+
     Attributes:
         layout: what the engine reads; it is valid as long as this object is alive.
         positions: the number of positions of a text; None: no limit.
@@ -117,33 +120,37 @@ class PackedStacks:
         )
         read = weights.get("encoder.embedding.table")
         written = weights.get("decoder.embedding.table", read)
-        assert written is not None
-        self.vocabulary = len(written)
+        tables = {"decoder": written if blocks[1] else None, "encoder": read if blocks[0] else None}
+        sides = {side: table for side, table in tables.items() if table is not None}
+        self.vocabulary = len(next(iter(sides.values())))
         self.positions: int | None = None
         self.layout = ModelLayout(
             filled(config.dim), config.heads, self._kv_heads, filled(self._head_dim),
             filled(self._value_dim), filled(config.feedforward), config.dim, self._head_dim,
-            len(encoder), len(decoder), config.norm == "post",
+            len(encoder), len(decoder), config.norm == "post", getattr(config, "parallel", False),
             ACTIVATIONS.index(config.activation), len(self._specs.feedforward.inner) > 1,
-            config.norm_epsilon, self._head_dim**-0.5 if self._specs.score.scaled else 1.0,
+            config.relative_distance, config.norm_epsilon,
+            self._head_dim**-0.5 if self._specs.score.scaled else 1.0,
         )  # fmt: skip
-        self._embed(read if blocks[0] else None, written)
+        self._embed(sides)
+        self.layout.source_norm = self._norm("encoder.embedding.norm")
+        self.layout.target_norm = self._norm("decoder.embedding.norm")
         self.layout.encoder_first = self._norm("encoder.first_norm")
         self.layout.decoder_first = self._norm("decoder.first_norm")
         self.layout.encoder, self.layout.decoder = self._blocks
-        self.layout.output = self._output()
+        if blocks[1]:
+            self.layout.output = self._output()
 
     @property
     def arrays(self) -> Packed:
         """The arrays that the layout points to."""
         return self._packed
 
-    def _embed(self, read: Array | None, written: Array) -> None:
+    def _embed(self, sides: Mapping[str, Array]) -> None:
         """The vectors of words and positions, wherever positions enter."""
         layout, config, packed = self.layout, self._config, self._packed
         dim, reach = filled(config.dim), []
-        tied = read is not None and read.ctypes.data == written.ctypes.data
-        sides = {"decoder": written} if read is None else {"decoder": written, "encoder": read}
+        tied = len({table.ctypes.data for table in sides.values()}) < len(sides)
         for side, table in sides.items():
             vectors = vectors_of(config, self._matrix, side, table)
             target = side == "decoder"
@@ -159,12 +166,22 @@ class PackedStacks:
             if vectors.by_fraction is not None:
                 layout.source_fraction = packed.address(padded(vectors.by_fraction, 1, dim))
         if self._specs.positions.enters == "heads":
-            table = turns(self._head_dim, config.rotary_base)
-            layout.turn = packed.address(padded(table, TABLE_LENGTH, 2, filled(self._head_dim)))
-            reach.append(TABLE_LENGTH)
-        if self._specs.positions.enters == "scores":
+            table = turns(config)
+            reach.append(len(table))
+            layout.turn = packed.address(padded(table, len(table), 2, filled(self._head_dim)))
+        if self._specs.positions.buckets:
+            for side in sides:
+                name = "target_biases" if side == "decoder" else "source_biases"
+                setattr(layout, name, packed.address(self._biases(side)))
+        elif self._specs.positions.enters == "scores":
             layout.slopes = packed.address(np.array(slopes(config.heads), np.float32))
         self.positions = min(reach, default=None)
+
+    def _biases(self, side: str) -> Array:
+        """(heads distances), from the farthest before a query to the farthest after it."""
+        table, config = self._weights[f"{side}.blocks.0.self_attention.bias.table"], self._config
+        rows = buckets(config.relative_buckets, config.relative_distance, causal=side == "decoder")
+        return np.ascontiguousarray(table[rows].T)
 
     def _norm(self, name: str) -> NormLayout:
         """The norm of this name; an empty one where the model has none."""
@@ -202,6 +219,9 @@ class PackedStacks:
             matrix = self._weights[name].reshape(*outputs, *inputs)
             return padded(matrix, *sizes).reshape(flat)
         integers = padded(stored.integers.reshape(*outputs, *inputs), *sizes)
+        if stored.grouped:  # no width of inputs is filled up: see `jumok.bundle.quantised`
+            scales = padded(stored.scales.reshape(*outputs, -1), groups, high, flat[1] // GROUP)
+            return Quantised(integers.reshape(flat), scales.reshape(flat[0], -1))
         scales = padded(stored.scales.reshape(outputs), groups, high)
         return Quantised(integers.reshape(flat), scales.ravel())
 
@@ -270,13 +290,18 @@ class PackedStacks:
     def _block(self, side: str, number: int, cross: bool) -> BlockLayout:
         config, kv_heads, name = self._config, self._kv_heads, f"{side}.blocks.{number}"
         own, other = f"{name}.self_attention", f"{name}.cross_attention"
-        block = BlockLayout(
-            self._together(*(self._projection(own, what) for what in ("query", "key", "value"))),
-            self._mixed(own),
-            self._process(own, "queries", config.heads),
-            self._process(own, "keys", kv_heads),
-            self._norm(f"{name}.after_self.norm"),
-        )
+        hidden, dim = (1, config.feedforward), (1, config.dim)
+        block = BlockLayout(after_self=self._norm(f"{name}.after_self.norm"))
+        if side == "decoder" and isinstance(config, TransformerConfig):
+            block.recurrent = config.decoder.specs.attention.recurrent
+        projections = (self._projection(own, what) for what in ("query", "key", "value"))
+        if block.recurrent:
+            projections = (self._layer(f"{own}.{what}", dim, dim) for what in ("forget", "input"))
+        else:
+            block.output = self._mixed(own)
+            block.queries = self._process(own, "queries", config.heads)
+            block.keys = self._process(own, "keys", kv_heads)
+        block.projections = self._together(*projections)
         if cross:
             block.cross_query = self._together(self._projection(other, "query"))
             block.cross_projections = self._together(
@@ -286,7 +311,6 @@ class PackedStacks:
             block.cross_queries = self._process(other, "queries", config.heads)
             block.cross_keys = self._process(other, "keys", kv_heads)
             block.after_cross = self._norm(f"{name}.after_cross.norm")
-        hidden, dim = (1, config.feedforward), (1, config.dim)
         inner = self._specs.feedforward.inner
         block.inner = self._together(
             *(self._layer(f"{name}.feedforward.{layer}", hidden, dim) for layer in inner)

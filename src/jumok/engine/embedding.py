@@ -6,7 +6,6 @@ one from a table of the places.
 """
 
 import functools
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -14,10 +13,12 @@ import numpy as np
 
 from jumok.config.stack import StackConfig
 from jumok.engine.packing import Array
-from jumok.positions.tables import waves
+from jumok.positions.tables import rotations, waves
 
 TABLE_LENGTH = 4096 + 2
 """Positions for which there are vectors or angles where the encoding itself has no limit."""
+LONGEST_TABLE = 1 << 17
+"""Angles that are kept of a model for longer texts."""
 
 
 Named = Callable[[str], Array]
@@ -75,27 +76,33 @@ def _place_vectors(config: StackConfig, weights: Named, side: str) -> Array | No
     if config.positions == "binary":
         bits = config.specs.positions.width(config.dim, config.max_length)
         return (np.arange(1 << bits)[:, None] >> np.arange(bits) & 1).astype(np.float32)
-    if config.positions == "sinusoidal":
-        return _sinusoids(config.dim)
+    if config.positions.startswith("sinusoidal"):
+        return _sinusoids(config.dim, config.positions == "sinusoidal-inclusive")
     if config.positions == "learned":
         return weights(f"{side}.embedding.positions.encoding.table")
     return None
 
 
 @functools.lru_cache(maxsize=1)
-def _sinusoids(dim: int) -> Array:
+def _sinusoids(dim: int, inclusive: bool) -> Array:
     """(positions dim): an encoder and its decoder have the same, which is computed once."""
-    return waves(TABLE_LENGTH, dim)
+    return waves(TABLE_LENGTH, dim, inclusive=inclusive)
 
 
-def turns(head_dim: int, base: float) -> Array:
+def turns(config: StackConfig) -> Array:
     """(positions 2 head_dim): for each element its cosine, and the sine of its neighbour's part.
 
-    As `positions/rotary.py`: (x, y) becomes (x cos - y sin, y cos + x sin).
+    As `positions/rotary.py`: (x, y) becomes (x cos - y sin, y cos + x sin). Elements after the
+    first rotary_dim stay as they are.
     """
-    exponent = np.arange(0, head_dim, 2) / head_dim
-    frequency = np.exp(exponent * -math.log(base)).astype(np.float32)
-    angle = np.arange(TABLE_LENGTH, dtype=np.float32)[:, None] * frequency
-    sine, cosine = np.sin(angle), np.cos(angle)
-    both = np.stack((cosine.repeat(2, 1), np.stack((-sine, sine), 2).reshape(TABLE_LENGTH, -1)), 1)
-    return both.astype(np.float32)
+    sizes = config.sizes
+    frequency, size = rotations(sizes.rotary_dim, config.rotary_base, config.rotary_scaling)
+    length = min(max(TABLE_LENGTH, config.max_length), LONGEST_TABLE)
+    angle = np.arange(length, dtype=np.float32)[:, None] * frequency
+    sine, cosine = np.sin(angle) * np.float32(size), np.cos(angle) * np.float32(size)
+    both = np.zeros((length, 2, sizes.head_dim), np.float32)
+    both[:, 0] = 1.0
+    both[:, 0, : sizes.rotary_dim] = cosine.repeat(2, 1)
+    both[:, 1, : sizes.rotary_dim : 2] = -sine
+    both[:, 1, 1 : sizes.rotary_dim : 2] = sine
+    return both

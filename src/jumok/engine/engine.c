@@ -41,6 +41,16 @@ int64_t jumok_encode(Session *s, Request *r) {
     return 0;
 }
 
+/* Reads the sources of a request of a Transformer. states: what its encoder writes, (positions, dim), of which
+ * nothing else is kept. Returns 0, or 1 where memory is lacking. */
+int64_t jumok_states(Session *s, Request *r, float *states) {
+    const Model *m = s->model;
+    if (jumok_encode(s, r)) return 1;
+    for (int64_t i = 0; i < r->offsets[r->count]; i++)
+        memcpy(states + i * m->true_dim, s->shown + i * panelled(m->dim), sizeof(float) * m->true_dim);
+    return release(r), 0;
+}
+
 /* See `search`. */
 int64_t jumok_search(Session *s, Request *const *requests, int64_t count, const volatile int32_t *stop) {
     return search(s, requests, count, stop);

@@ -49,12 +49,17 @@ class Forced:
 
 @dataclass(frozen=True)
 class Depth:
-    """How many layers of each kind of attention a model has, and how many heads."""
+    """How many layers of each kind of attention a model has, and how many heads.
+
+    Attributes:
+        recurrent: whether the decoder reads its past by a recurrence, which has no weights here.
+    """
 
     encoder: int
     decoder: int
     cross: int
     heads: int
+    recurrent: bool = False
 
     def check(self, watched: Sequence[WatchedAttention]) -> None:
         """Everything that is asked for must be there, and once.
@@ -62,7 +67,8 @@ class Depth:
         Raises:
             ModelError: an unknown part, layer or head, or one that is asked for twice.
         """
-        layers = {"encoder": self.encoder, "decoder": self.decoder, "cross": self.cross}
+        own = 0 if self.recurrent else self.decoder
+        layers = {"encoder": self.encoder, "decoder": own, "cross": self.cross}
         for each in watched:
             if not 0 <= each.layer < layers.get(each.part, 0):
                 there = (f"{part} with a layer below {count}" for part, count in layers.items())
@@ -82,6 +88,12 @@ class Depth:
                 raise ModelError("a head is asked for twice.", got=str(each.heads))
         if len({(each.part, each.layer) for each in watched}) < len(watched):
             raise ModelError("an attention is asked for twice.", do="ask for all its heads at once")
+
+
+def with_end(weights: ForcedWeights, part: str, source: int) -> ForcedWeights:
+    """Filled up with zeros to the tokens of a source whose END was not read."""
+    queries, keys = (source - size for size in weights.shape[1:])
+    return np.pad(weights, ((0, 0), (0, queries if part == "encoder" else 0), (0, keys)))
 
 
 class Keeping:

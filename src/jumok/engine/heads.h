@@ -33,8 +33,8 @@ static void process(const Model *m, float *x, int64_t heads, Process by, int64_t
 }
 
 /* What a row attends to: an address for each position; place: its own, if biases depend on it, or -1;
- * before: how many positions come before these, which it does not see. */
-typedef struct { const float *const *key, *const *value; int64_t count, place, before; } Seen;
+ * before: how many positions come before these, which it does not see; biases: of distances, or NULL. */
+typedef struct { const float *const *key, *const *value; int64_t count, place, before; const float *biases; } Seen;
 
 /* What is left of it inside of a window. */
 static inline Seen nearest(Seen seen, int64_t window) {
@@ -42,7 +42,7 @@ static inline Seen nearest(Seen seen, int64_t window) {
     if (!window) return seen;
     if (first < 0) first = 0;
     if (end > seen.count) end = seen.count;
-    return (Seen){seen.key + first, seen.value + first, end - first, seen.place - first, first};
+    return (Seen){seen.key + first, seen.value + first, end - first, seen.place - first, first, seen.biases};
 }
 
 /* ALiBi: a score falls with the distance, to later positions with the slope of the head opposite. */
@@ -52,6 +52,15 @@ static void add_distances(const Model *m, int64_t head, int64_t place, int64_t k
         floats distance = __builtin_convertvector((ints)COUNT, floats) + (float)(j - place);
         store_f32(score + j, load_f32(score + j) * (float)m->scale +
                                  choose(distance > 0.0f, -distance * ahead, distance * back));
+    }
+}
+
+/* T5: each distance has a bias. */
+static void add_biases(const Model *m, const float *of, int64_t place, int64_t keys, float *score) {
+    int64_t last = m->farthest;
+    for (int64_t j = 0; j < keys; j++) {
+        int64_t ahead = j - place, within = ahead < -last ? -last : ahead > last ? last : ahead;
+        score[j] = score[j] * (float)m->scale + of[last + within];
     }
 }
 
@@ -134,7 +143,7 @@ static void attend_heads(const TransformerSession *s, const float *query, const 
     const Model *m = model_of(s);
     float scores[SCORES];
     int64_t apart = padded(seen->count + !seen->count), together = SCORES / apart < TOGETHER ? SCORES / apart : TOGETHER;
-    int biased = m->slopes && seen->place >= 0;
+    int biased = seen->biases || (m->slopes && seen->place >= 0);
     Heads h = {.apart = apart, .score = together ? scores : s->score};
     if (kept.of && kept.of->query) keep_vectors(m, kept.of, kept.query, query, seen);
     for (; h.first < m->heads; h.first += h.heads) {
@@ -143,7 +152,10 @@ static void attend_heads(const TransformerSession *s, const float *query, const 
         for (int64_t i = 0; i < h.heads; i++) {
             int64_t head = h.first + i;
             float *score = h.score + i * apart;
-            if (biased) add_distances(m, head, seen->place, seen->count, score);
+            if (seen->biases)
+                add_biases(m, seen->biases + head * (2 * m->farthest + 1), seen->place, seen->count, score);
+            else if (biased)
+                add_distances(m, head, seen->place, seen->count, score);
             softmax(score, seen->count, biased ? 1.0f : (float)m->scale);
             if (kept.weights && kept.rank[head] >= 0)
                 memcpy(kept.weights + kept.rank[head] * kept.apart + seen->before, score, sizeof(float) * seen->count);

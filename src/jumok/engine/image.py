@@ -50,12 +50,17 @@ class ImageOf:
         lengths: by the name of a pointer to structures: the name of the field beside it that says
             how many there are.
         absent: addresses whose arrays are left out: the page fills them in. Their fields hold 0.
+        image: where to write; None: a new one.
     """
 
     def __init__(
-        self, arrays: Stored, lengths: Mapping[str, str], absent: frozenset[int] = frozenset()
+        self,
+        arrays: Stored,
+        lengths: Mapping[str, str],
+        absent: frozenset[int] = frozenset(),
+        image: MemoryImage | None = None,
     ) -> None:
-        self.image = MemoryImage()
+        self.image = MemoryImage() if image is None else image
         self._arrays, self._lengths, self._absent = arrays, lengths, absent
         self._placed: dict[bytes, int] = {}  # arrays with the same contents are one
 

@@ -38,6 +38,7 @@ class NativeCausal:
     """A model's weights in the engine's layout; any number of threads may read with it at once.
 
     Attributes:
+        packed: its weights as the engine reads them.
         context: the number of tokens that are read at once.
 
     Args:
@@ -56,12 +57,12 @@ class NativeCausal:
         kind: Precision = "fp32",
         integers: Mapping[str, Quantised] | None = None,
     ) -> None:
-        self._packed = PackedStacks(
+        self.packed = PackedStacks(
             config, weights, kind, (0, config.layers), cross=False, integers=integers
         )
         self._layers = config.layers
-        self.vocabulary, self.context = self._packed.vocabulary, context
-        reach = self._packed.positions
+        self.vocabulary, self.context = self.packed.vocabulary, context
+        reach = self.packed.positions
         if reach is not None and context > reach:
             raise ModelError(
                 "the context is longer than the engine's positions.",
@@ -117,7 +118,7 @@ class NativeCausal:
         Raises:
             MemoryError: there is not enough memory.
         """
-        return session_of(loaded_engine().jumok_begin(self._packed.layout))
+        return session_of(loaded_engine().jumok_begin(self.packed.layout))
 
     @contextmanager
     def begun(self, lengths: Sequence[int], slots: int = 1) -> Iterator[Request]:

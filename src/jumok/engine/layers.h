@@ -17,7 +17,7 @@ typedef struct {
 } Process;
 
 typedef struct {
-    Linear projections, output; /* queries, keys and values in one layer */
+    Linear projections, output; /* queries, keys and values in one layer; of a recurrence its gate and its input */
     Process queries, keys;
     Norm after_self;
     Linear cross_query, cross_projections, cross_output; /* keys and values of the Memory in one layer */
@@ -26,6 +26,7 @@ typedef struct {
     Linear inner, outer; /* of a gated layer the gate comes first, then the inner layer */
     Norm after_feedforward;
     int64_t window; /* how many positions a query sees on a side, its own counted; 0: all */
+    int64_t recurrent; /* a recurrence (SSRU) is in the place of self-attention, which has no output layer */
 } Block;
 
 enum { RELU, GELU, SILU, GELU_TANH };
@@ -33,13 +34,16 @@ enum { RELU, GELU, SILU, GELU_TANH };
 typedef struct {
     int64_t dim, heads, kv_heads, head_dim, value_dim, hidden; /* widths filled up to a multiple of 16 */
     int64_t true_dim, true_head_dim;
-    int64_t encoder_blocks, decoder_blocks, post_norm, activation, gated;
+    int64_t encoder_blocks, decoder_blocks, post_norm, parallel, activation, gated;
+    int64_t farthest; /* the distance from which on all have the same bias */
     double epsilon, scale;
     const float *source_table, *target_table;   /* (vocabulary, dim), scaled */
     const float *source_places, *target_places; /* (positions, dim), or NULL */
     const float *source_fraction;  /* (dim): times a place's fraction of its source; NULL: nothing */
     const float *turn;          /* (positions, 2, head_dim): rotary cosines and signed sines; or NULL */
     const float *slopes;        /* (heads): of ALiBi; or NULL */
+    const float *source_biases, *target_biases; /* (heads, 2 farthest + 1): by distance; or NULL */
+    Norm source_norm, target_norm; /* of the vectors of words with their positions */
     Norm encoder_first, decoder_first;
     const Block *encoder, *decoder;
     Linear output;
@@ -62,14 +66,18 @@ static inline int64_t value_width(const Model *m) { return m->kv_heads * m->valu
 static inline int64_t found_width(const Model *m) { return m->heads * m->value_dim; }
 
 /* What is kept of a sentence: in each block of the decoder the keys and values of its source, (source, both), and
- * those of hypotheses, (beam, longest, width). */
+ * those of hypotheses, (beam, longest, width), or their states. */
 static inline int64_t both_widths(const Model *m) { return panelled(key_width(m) + value_width(m)); }
+static inline int64_t past_width(const Model *m) {
+    int64_t both = key_width(m) + value_width(m);
+    return both > m->dim ? both : m->dim;
+}
 static inline int64_t slots_of(const Sentence *x) { return x->of->rules->beam * x->longest; }
 static inline float *memory_of(const Model *m, const Sentence *x, int64_t layer) {
     return x->own + layer * x->source * both_widths(m);
 }
 static inline float *keys_of(const Model *m, const Sentence *x, int64_t layer) {
-    return memory_of(m, x, m->decoder_blocks) + layer * slots_of(x) * (key_width(m) + value_width(m));
+    return memory_of(m, x, m->decoder_blocks) + layer * slots_of(x) * past_width(m);
 }
 static inline float *values_of(const Model *m, const Sentence *x, int64_t layer) {
     return keys_of(m, x, layer) + slots_of(x) * key_width(m);
@@ -122,6 +130,14 @@ static void add_norm(TransformerSession *s, const float *update, Norm norm, int6
         norm_row(m, x, y, norm);
         if (m->post_norm) memcpy(x, y, sizeof(float) * m->dim);
     }
+}
+
+/* The same stream, but the norm of what it was before: the next part runs in parallel. */
+static void add_beside(TransformerSession *s, const float *update, Norm norm, int64_t rows) {
+    int64_t dim = panelled(model_of(s)->dim);
+    norm_rows(s, rows, norm);
+    for (int64_t at = 0; at < rows * dim; at += LANES)
+        store_f32(s->stream + at, load_f32(s->stream + at) + load_f32(update + at));
 }
 
 /* x Phi(x), where Phi(x) = erfc(-x / sqrt 2) / 2. erfc by the Chebyshev fit of Press et al., Numerical

@@ -1,6 +1,7 @@
 /* Linear layers for few rows: weights in panels of 64 outputs, as float32, bfloat16 or int8.
  *
- *     int8:  y = (q(x) W8) * scale_x * scale_w + b     q(x) = round(127 x / max |x|), row by row
+ *     int8:     y = (q(x) W8) * scale_x * scale_w + b     q(x) = round(127 x / max |x|), row by row
+ *     grouped:  y = sum over groups g of (x_g W8_g) * scale_g + b, 32 inputs with one scale; x stays float32
  *
  * A row's result is the same bits whatever other rows are computed with it: its products are summed
  * over the inputs in one order, and its scale is its own.
@@ -18,9 +19,12 @@
 #define VECTORS (PANEL / LANES)
 #define AHEAD 6144 /* bytes of a panel that are fetched before they are needed */
 
-enum { FLOAT32, BFLOAT16, INT8 };
+#define SHARING 32 /* inputs of a grouped output that have one scale */
+
+enum { FLOAT32, BFLOAT16, INT8, GROUPED };
 
 /* outputs is the true number; panels, scales and biases are filled up with zeros to a multiple of 64.
+ * scale: (outputs); grouped (outputs / 64, inputs / 32, 64), and inputs are a multiple of 32.
  * correction: 128 times the sum of an output's int8 weights, because the rows are stored as q(x) + 128. */
 typedef struct {
     int64_t outputs, inputs, kind;
@@ -142,12 +146,50 @@ INLINE void tile_int8(const Prepared *x, int64_t first, const Linear *layer, int
 TILE_OF_FLOATS(float32, float, x->floats_, 1, times_f32)
 TILE_OF_FLOATS(bfloat16, uint16_t, x->halves_, 2, times_bf16)
 
+/* The products of a group are summed before they are scaled: one multiplication for 32. */
+INLINE void tile_grouped(const Prepared *x, int64_t first, const Linear *layer, int64_t column, float *y,
+                         int64_t y_row, int64_t x_row, int positive, const int rows) {
+    const int wide = WIDE(rows);
+    for (int from = 0; from < VECTORS; from += wide) {
+        const int8_t *panel = (const int8_t *)layer->panels + column * layer->inputs + 4 * LANES * from;
+        const float *read = x->floats_ + first * x_row, *scale = layer->scale + column / SHARING * layer->inputs + LANES * from;
+        floats sum[ROWS][VECTORS];
+        for (int r = 0; r < rows; r++)
+            for (int p = 0; p < wide; p++) sum[r][p] = load_f32(layer->bias + column + (from + p) * LANES);
+        for (int64_t group = 0; group < layer->inputs; group += SHARING, scale += PANEL) {
+            floats part[ROWS][VECTORS];
+            for (int r = 0; r < rows; r++)
+                for (int p = 0; p < wide; p++) part[r][p] = (floats){};
+            for (int64_t k = group; k < group + SHARING; k += 4, panel += 4 * PANEL) {
+                for (int i = 0; i < 4 * LANES * wide; i += 64) __builtin_prefetch(panel + AHEAD + i);
+                for (int p = 0; p < wide; p++) {
+                    words four;
+                    memcpy(&four, panel + 4 * LANES * p, sizeof four);
+#pragma GCC unroll 4
+                    for (int j = 0; j < 4; j++) {
+                        floats weights = __builtin_convertvector((ints)(four << (24 - 8 * j)) >> 24, floats);
+#pragma GCC unroll 6
+                        for (int r = 0; r < rows; r++) part[r][p] += read[r * x_row + k + j] * weights;
+                    }
+                }
+            }
+            for (int r = 0; r < rows; r++)
+                for (int p = 0; p < wide; p++) sum[r][p] += part[r][p] * load_f32(scale + p * LANES);
+        }
+        for (int r = 0; r < rows; r++)
+            for (int p = 0; p < wide; p++)
+                store_outputs(y + r * y_row + (from + p) * LANES, sum[r][p], positive);
+    }
+}
+
 INLINE void tile(const Prepared *x, int64_t x_row, int64_t first, const Linear *layer, int64_t column, float *y,
                  int64_t y_row, int positive, const int rows) {
     if (layer->kind == INT8)
         tile_int8(x, first, layer, column, y, y_row, positive, rows);
     else if (layer->kind == BFLOAT16)
         tile_bfloat16(x, first, layer, column, y, y_row, layer->inputs, positive, rows);
+    else if (layer->kind == GROUPED)
+        tile_grouped(x, first, layer, column, y, y_row, x_row, positive, rows);
     else
         tile_float32(x, first, layer, column, y, y_row, x_row, positive, rows);
 }

@@ -41,7 +41,7 @@ static void attend_to_source(TransformerSession *s, const Request *r, int64_t la
             value[j] = key[j] + key_width(m);
         }
         for (int64_t i = 0; i < length; i++) {
-            Seen seen = nearest((Seen){key, value, length, i, 0}, block->window);
+            Seen seen = nearest((Seen){key, value, length, i, 0, m->source_biases}, block->window);
             attend_heads(s, s->wide + (first + i) * width, &seen, s->found + (first + i) * found,
                          room_for(watched, i, length, length));
         }
@@ -52,7 +52,7 @@ static void attend_to_source(TransformerSession *s, const Request *r, int64_t la
 static void project_memory(TransformerSession *s, const Request *r) {
     const Model *m = model_of(s);
     int64_t count = r->offsets[r->count], dim = panelled(m->dim), both = both_widths(m);
-    if (!count || !m->decoder->cross_query.panels) return;
+    if (!count || !m->decoder_blocks || !m->decoder->cross_query.panels) return;
     prepare(s->normed, dim, count, m->dim, m->decoder->cross_projections.kind, &s->base.prepared);
     for (int64_t layer = 0; layer < m->decoder_blocks; layer++) {
         const Block *block = m->decoder + layer;
@@ -75,6 +75,7 @@ static void read_sources(TransformerSession *s, const Request *r) {
             float *to = s->stream + (first + j) * dim;
             embed(m, m->source_table, m->source_places, r->tokens[first + j], j, to);
             if (m->source_fraction) add_fraction(m, j, length, to);
+            if (m->source_norm.gain) norm_row(m, to, to, m->source_norm);
         }
     }
     norm_rows(s, count, m->encoder_first);
@@ -127,9 +128,28 @@ static void attend_to_past(TransformerSession *s, int64_t layer, int64_t rows, c
             key[j] = all_keys + from * keys;
             value[j] = all_values + from * values;
         }
-        Seen seen = nearest((Seen){key, value, at->place + 1, at->place, 0}, block->window);
+        Seen seen = nearest((Seen){key, value, at->place + 1, at->place, 0, m->target_biases}, block->window);
         attend_heads(s, s->wide + row * width, &seen, s->found + row * found,
                      room_for(watched, at->place, at->of->given, at->of->given));
+    }
+}
+
+/* c = f c' + (1 - f) x, shown where it is positive; f and x are in s->wide. c', the state at the position before,
+ * is in the slot of that position, and c stays in that of this one. */
+static void advance_states(TransformerSession *s, int64_t layer, int64_t rows, const Row *list) {
+    const Model *m = model_of(s);
+    int64_t width = panelled(m->decoder[layer].projections.outputs), dim = panelled(m->dim);
+    for (int64_t row = 0; row < rows; row++) {
+        const Row *at = list + row;
+        int64_t slot = at->ancestors && at->place ? at->ancestors[at->place - 1] : at->slot;
+        float *states = keys_of(m, at->of, layer), *to = states + (at->slot * at->of->longest + at->place) * m->dim;
+        const float *from = states + (slot * at->of->longest + at->place - 1) * m->dim, *forget = s->wide + row * width;
+        for (int64_t d = 0; d < m->dim; d += LANES) {
+            floats given = load_f32(forget + m->dim + d), before = at->place ? load_f32(from + d) : spread(0.0f);
+            floats state = given + sigmoid(load_f32(forget + d)) * (before - given);
+            store_f32(to + d, state);
+            store_f32(s->found + row * dim + d, larger(spread(0.0f), state));
+        }
     }
 }
 
@@ -148,7 +168,7 @@ static void attend_to_memory(TransformerSession *s, int64_t layer, int64_t rows,
             value[j] = key[j] + key_width(m);
         }
         process(m, s->wide + row * width, m->heads, block->cross_queries, -1);
-        Seen seen = {key, value, x->source, -1, 0};
+        Seen seen = {key, value, x->source, -1, 0, NULL};
         attend_heads(s, s->wide + row * width, &seen, s->found + row * panelled(found_width(m)),
                      room_for(watched, list[row].place, x->given, x->source));
     }
@@ -158,15 +178,23 @@ static void attend_to_memory(TransformerSession *s, int64_t layer, int64_t rows,
  * passed through. */
 static void read_rows(TransformerSession *s, int64_t rows, const Row *list, int64_t layers) {
     const Model *m = model_of(s);
-    for (int64_t row = 0; row < rows; row++)
-        embed(m, m->target_table, m->target_places, list[row].token, list[row].place, s->stream + row * panelled(m->dim));
+    for (int64_t row = 0; row < rows; row++) {
+        float *to = s->stream + row * panelled(m->dim);
+        embed(m, m->target_table, m->target_places, list[row].token, list[row].place, to);
+        if (m->target_norm.gain) norm_row(m, to, to, m->target_norm);
+    }
     norm_rows(s, rows, m->decoder_first);
     for (int64_t layer = 0; layer < layers; layer++) {
         const Block *block = m->decoder + layer;
         apply(&s->base, s->normed, rows, &block->projections, s->wide, 0);
-        attend_to_past(s, layer, rows, list);
-        apply(&s->base, s->found, rows, &block->output, s->wide, 0);
-        add_norm(s, s->wide, block->after_self, rows);
+        if (block->recurrent) {
+            advance_states(s, layer, rows, list);
+        } else {
+            attend_to_past(s, layer, rows, list);
+            apply(&s->base, s->found, rows, &block->output, s->wide, 0);
+        }
+        (m->parallel ? add_beside : add_norm)(s, block->recurrent ? s->found : s->wide,
+                                              block->after_self, rows);
         if (block->cross_query.panels) {
             apply(&s->base, s->normed, rows, &block->cross_query, s->wide, 0);
             attend_to_memory(s, layer, rows, list);
@@ -185,7 +213,7 @@ static void lay_out_transformer(Session *base) {
     TransformerSession *s = (TransformerSession *)base;
     const Model *m = base->model;
     int64_t rows = base->rows, dim = panelled(m->dim), heads = panelled(found_width(m)), found = heads > dim ? heads : dim;
-    int64_t widths[] = {query_width(m) + key_width(m) + value_width(m), (m->gated ? 2 : 1) * m->hidden, m->dim}, width = 0;
+    int64_t widths[] = {query_width(m) + key_width(m) + value_width(m), (m->gated ? 2 : 1) * m->hidden, 2 * m->dim}, width = 0;
     for (int i = 0; i < 3; i++)
         if (panelled(widths[i]) > width) width = panelled(widths[i]);
     lay_out_common(base, width);

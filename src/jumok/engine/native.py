@@ -5,8 +5,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
 
+import numpy as np
+
 from jumok.computation import timed
-from jumok.engine.forced import Depth, Forced, Keeping, WatchedAttention
+from jumok.engine.forced import Depth, Forced, Keeping, WatchedAttention, with_end
 from jumok.engine.request import Request, search
 from jumok.engine.running import RunningBatch
 from jumok.engine.searching import SearchRules, Source, Written, check_sources
@@ -20,8 +22,10 @@ class NativeModel(ABC):
         positions: the number of positions of a text, END or START included; None: no limit.
         vocabulary: the number of its tokens.
         dim: the width of a Memory.
+        source_end: whether the END of a source is read.
     """
 
+    source_end: bool = True
     positions: int | None
     vocabulary: int
     dim: int
@@ -74,6 +78,7 @@ class NativeModel(ABC):
             if not watched:
                 return written
             seen = request.force(session, [each.tokens for each in written], None)
+        seen = self._with_ends(seen, sources, watched)
         return [
             replace(each, attention=its.attention) for each, its in zip(written, seen, strict=True)
         ]
@@ -121,9 +126,31 @@ class NativeModel(ABC):
         )
         self._depth.check(watched)
         with self._read(sources, rules, watched) as (session, request):
-            return request.force(
+            forced = request.force(
                 session, targets, self._depth.decoder if log_probabilities else None
             )
+        return self._with_ends(forced, sources, watched)
+
+    def _with_ends(
+        self,
+        forced: Sequence[Forced],
+        sources: Sequence[Source],
+        watched: Sequence[WatchedAttention],
+    ) -> list[Forced]:
+        """With weights of 0 for the END of each source where it was not read."""
+        if self.source_end:
+            return list(forced)
+        parts = [each.part for each in watched]
+        return [
+            replace(
+                each,
+                attention=tuple(
+                    weights if part == "decoder" else with_end(weights, part, len(source))
+                    for part, weights in zip(parts, each.attention, strict=True)
+                ),
+            )
+            for each, source in zip(forced, sources, strict=True)
+        ]
 
     @contextmanager
     def read_sources(
@@ -149,6 +176,11 @@ class NativeModel(ABC):
         self, sources: Sequence[Source], rules: SearchRules, watched: Sequence[WatchedAttention]
     ) -> Iterator[tuple[int, Request]]:
         """A session, and a request whose sources were read in it."""
+        if not self.source_end:  # a text without words has nothing but END, which is read
+            sources = [
+                each if isinstance(each, np.ndarray) else each[: max(len(each) - 1, 1)]
+                for each in sources
+            ]
         keeping = Keeping(watched, self._depth.heads)
         keeping.make_room(("encoder",), [(len(each), 0) for each in sources])
         request = Request(sources, rules, keeping)

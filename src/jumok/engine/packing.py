@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jumok.engine import Precision
-from jumok.engine.quantising import Quantised, quantised
+from jumok.engine.quantising import GROUP, Quantised, quantised
 from jumok.engine.structures import LinearLayout
 
 Array = npt.NDArray[np.float32]
@@ -17,6 +17,9 @@ ALIGNMENT = 64
 GROUPS: dict[Precision, int] = {"fp32": 1, "bf16": 2, "int8": 4}
 """How many neighbouring inputs of an output lie side by side."""
 
+
+GROUPED = 3
+"""The kind of layers whose int8 weights are in groups with a scale each; see matrix.h."""
 
 OUTPUT_TABLES = "decoder.output.weight", "decoder.embedding.table", "encoder.embedding.table"
 """From states to logits: tied weights are there once, under the first of these names."""
@@ -69,7 +72,14 @@ class Packed:
             biases[:outputs] = bias
         scale = correction = 0
         stored: npt.NDArray[np.generic] = whole
-        if isinstance(matrix, Quantised):
+        number = list(GROUPS).index(self.kind)
+        if isinstance(matrix, Quantised) and matrix.grouped:
+            number = GROUPED
+            scales = np.zeros((rows, matrix.scales.shape[1]), np.float32)
+            scales[:outputs] = matrix.scales
+            by_panel = scales.reshape(rows // PANEL, PANEL, -1).transpose(0, 2, 1)
+            scale = self.address(np.ascontiguousarray(by_panel))
+        elif isinstance(matrix, Quantised):
             scales = np.zeros(rows, np.float32)
             scales[:outputs] = matrix.scales
             scale = self.address(scales)
@@ -77,18 +87,20 @@ class Packed:
         elif self.kind == "bf16":
             stored = bfloat16(whole)
         panels = stored.reshape(rows // PANEL, PANEL, inputs // group, group).transpose(0, 2, 1, 3)
-        number = list(GROUPS).index(self.kind)
         places = self.address(panels), self.address(biases), scale, correction
         return LinearLayout(outputs, inputs, number, *places)
 
     def floats(self, layer: LinearLayout) -> Array:
         """(outputs inputs): the weights of a packed layer, as the engine computes with them."""
-        kind = list(GROUPS)[layer.kind]
         panels = self.arrays[layer.panels].transpose(0, 2, 1, 3).reshape(-1, layer.inputs)
-        if kind == "bf16":
+        if layer.kind == list(GROUPS).index("bf16"):
             panels = (panels.astype(np.uint32) << 16).view(np.float32)
         whole = panels.astype(np.float32)
-        if kind == "int8":
+        if layer.kind == GROUPED:
+            scales = self.arrays[layer.scale].astype(np.float32)
+            scales = scales.transpose(0, 2, 1).reshape(len(whole), -1)
+            whole *= np.repeat(scales, GROUP, 1)
+        elif layer.kind == list(GROUPS).index("int8"):
             whole *= self.arrays[layer.scale].astype(np.float32)[:, None]
         return whole[: layer.outputs]
 

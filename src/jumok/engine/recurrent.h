@@ -24,7 +24,7 @@ typedef struct {
     const float *source_table, *target_table; /* (vocabulary, embedding) */
     const Cell *encoder;                      /* (layers, directions); NULL: the Memory is given */
     const Cell *decoder;
-    Linear first, query, key, gate, readout, output; /* query, key and gate without panels: there are none */
+    Linear first, query, key, gate, readout, output; /* without panels: there is none, but of output */
     const float *energy, *coverage;                  /* (dim), or NULL */
 } Recurrent;
 
@@ -167,11 +167,14 @@ static void begin_decoder(RecurrentSession *s, const Request *r) {
         memcpy(mean_of(m, x), s->seen + i * dim, sizeof(float) * m->dim);
         at += positions;
     }
-    apply(&s->base, s->seen, r->count, &m->first, s->by_input, 0);
+    if (m->first.panels) apply(&s->base, s->seen, r->count, &m->first, s->by_input, 0);
     for (int64_t i = 0; i < r->count; i++) {
         float *to = first_of(m, r->sentences[i]);
         memset(to, 0, sizeof(float) * known_of(m, r->sentences[i]));
-        for (int64_t d = 0; d < cell_states(m); d += LANES) store_f32(to + d, hyperbolic(load_f32(s->by_input + i * first + d)));
+        if (!m->first.panels)
+            for (int64_t part = 0; part < cell_states(m); part += m->dim)
+                memcpy(to + part, mean_of(m, r->sentences[i]), sizeof(float) * m->dim);
+        else for (int64_t d = 0; d < cell_states(m); d += LANES) store_f32(to + d, hyperbolic(load_f32(s->by_input + i * first + d)));
     }
 }
 
@@ -297,6 +300,10 @@ static void recurrent_step(Session *base, int64_t rows, const Row *list) {
     }
     if (m->order == LUONG || m->order == FEEDING) look(s, rows, list);
 
+    if (!m->readout.panels) { /* states are as wide as words */
+        copy_rows(s->seen, dim, s->shown, dim, rows, m->dim);
+        return;
+    }
     join(s, &m->readout, s->seen, m->dim, m->order == FIRST_STATE ? NULL : s->found, m->dim, rows);
     if (m->order == EVERY_STEP || m->order == BAHDANAU)
         copy_rows(s->word, panelled(m->embedding), s->joined + 2 * m->dim, panelled(m->readout.inputs), rows, m->embedding);

@@ -11,7 +11,7 @@ from jumok.engine import Precision
 from jumok.engine.blocks import Elements, filled, padded
 from jumok.engine.forced import Depth
 from jumok.engine.native import NativeModel
-from jumok.engine.packing import Array, Packed, Weights, output_table
+from jumok.engine.packing import OUTPUT_BIAS, Array, Packed, Weights, output_table
 from jumok.engine.quantising import Quantised
 from jumok.engine.request import session_of
 from jumok.engine.structures import (
@@ -60,6 +60,9 @@ def _form(score: ScoreSpec) -> int:
 class NativeRecurrent(NativeModel):
     """A sequence-to-sequence RNN. Its attention, if it has one, is layer 0 of "cross".
 
+    Attributes:
+        layout, packed: as the engine reads it, and its arrays.
+
     Args:
         weights: by their names in a bundle, float32; tied ones may be there once. Without those of
             an encoder every source is a Memory.
@@ -75,7 +78,7 @@ class NativeRecurrent(NativeModel):
         integers: Mapping[str, Quantised] | None = None,
     ) -> None:
         assert missing(config) is None
-        self._packed, self._config = Packed(kind), config
+        self.packed, self._config = Packed(kind), config
         self._weights, self._integers = weights, integers or {}
         self._depth = Depth(0, 0, int(config.looks), heads=1)
         self.dim, ways = config.dim, 1 + config.bidirectional
@@ -88,9 +91,9 @@ class NativeRecurrent(NativeModel):
         self._cells = (CellLayout * len(encoder))(*encoder), (CellLayout * len(decoder))(*decoder)
         score, dim, word = "decoder.attention.score", config.dim, config.embedding
         states = config.decoder_layers * STATES[config.cell]
-        self._model = RecurrentLayout(
+        self.layout = RecurrentLayout(
             CELL_KINDS.index(config.cell), filled(dim), filled(word), filled(dim // ways), dim,
-            dim // ways, config.encoder_layers, ways, not config.looks,
+            dim // ways, len(encoder) // ways, ways, not config.looks,
             config.decoder_layers, ORDERS.index(_order(config)), _form(config.score),
             word**0.5, self._scale(), *self._tables(source, target), *self._cells,
             self._linear("decoder.first", (states, dim), dim),
@@ -140,7 +143,7 @@ class NativeRecurrent(NativeModel):
         if matrix is None:
             return LinearLayout()
         bias = self._weights[f"{name}.bias"].reshape(outputs)
-        return self._packed.matrix(matrix, padded(bias, outputs[0], filled(outputs[1])).ravel())
+        return self.packed.matrix(matrix, padded(bias, outputs[0], filled(outputs[1])).ravel())
 
     def _matrix(
         self, name: str, outputs: tuple[int, int], *inputs: int
@@ -153,29 +156,29 @@ class NativeRecurrent(NativeModel):
         return spaced(self._weights[name], outputs, inputs) if name in self._weights else None
 
     def _output(self) -> LinearLayout:
-        name = output_table(self._integers, self._weights)
+        name, bias = output_table(self._integers, self._weights), self._weights.get(OUTPUT_BIAS)
         stored = self._integers.get(name)
         if stored is None:
-            return self._packed.matrix(self._table(self._weights[name]))
+            return self.packed.matrix(self._table(self._weights[name]), bias)
         whole = padded(stored.integers, len(stored.integers), filled(self._config.embedding))
-        return self._packed.matrix(Quantised(whole, stored.scales))
+        return self.packed.matrix(Quantised(whole, stored.scales), bias)
 
     def _table(self, table: Array) -> Array:
         return padded(table, len(table), filled(self._config.embedding))
 
     def _tables(self, source: Array | None, target: Array) -> tuple[int, int]:
         """The addresses of the tables of sources and of targets, which may be one."""
-        here = self._packed.address(self._table(target))
+        here = self.packed.address(self._table(target))
         if source is None:
             return 0, here
         tied = source.ctypes.data == target.ctypes.data
-        return (here if tied else self._packed.address(self._table(source))), here
+        return (here if tied else self.packed.address(self._table(source))), here
 
     def _vector(self, name: str) -> int:
         vector = self._weights.get(name)
         if vector is None:
             return 0
-        return self._packed.address(padded(vector, filled(len(vector))))
+        return self.packed.address(padded(vector, filled(len(vector))))
 
     def _scale(self) -> float:
         sharpness = self._weights.get("decoder.attention.score.sharpness")
@@ -184,4 +187,4 @@ class NativeRecurrent(NativeModel):
         return float(self._config.dim**-0.5 if self._config.score.scaled else 1.0)
 
     def _session(self) -> AbstractContextManager[int]:
-        return session_of(loaded_engine().jumok_begin_recurrent(self._model))
+        return session_of(loaded_engine().jumok_begin_recurrent(self.layout))

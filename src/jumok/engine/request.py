@@ -87,6 +87,17 @@ class Request:
         finally:
             loaded_engine().jumok_release(self.layout)
 
+    def states(self, session: int, dim: int) -> list[Array]:
+        """What the encoder writes for each source, (positions dim), without `read_by`.
+
+        Raises:
+            MemoryError: there is not enough memory.
+        """
+        states = np.empty((sum(self._lengths), dim), np.float32)
+        if loaded_engine().jumok_states(session, self.layout, states.ctypes.data):
+            raise MemoryError("the engine's sentences")
+        return np.split(states, np.cumsum(self._lengths)[:-1])
+
     def written(self) -> list[Written]:
         """The best hypothesis for each source, after the search.
 

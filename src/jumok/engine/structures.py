@@ -55,6 +55,7 @@ class BlockLayout(ctypes.Structure):
         ("outer", LinearLayout),
         ("after_feedforward", NormLayout),
         ("window", INTEGER),
+        ("recurrent", INTEGER),
     ]
 
 
@@ -65,11 +66,14 @@ class ModelLayout(ctypes.Structure):
         *((name, INTEGER) for name in ("dim", "heads", "kv_heads", "head_dim", "value_dim")),
         *((name, INTEGER) for name in ("hidden", "true_dim", "true_head_dim")),
         *((name, INTEGER) for name in ("encoder_blocks", "decoder_blocks", "post_norm")),
-        *((name, INTEGER) for name in ("activation", "gated")),
+        *((name, INTEGER) for name in ("parallel", "activation", "gated")),
+        ("farthest", INTEGER),
         *((name, REAL) for name in ("epsilon", "scale")),
         *((name, ADDRESS) for name in ("source_table", "target_table")),
         *((name, ADDRESS) for name in ("source_places", "target_places")),
         *((name, ADDRESS) for name in ("source_fraction", "turn", "slopes")),
+        *((name, ADDRESS) for name in ("source_biases", "target_biases")),
+        *((name, NormLayout) for name in ("source_norm", "target_norm")),
         ("encoder_first", NormLayout),
         ("decoder_first", NormLayout),
         ("encoder", ctypes.POINTER(BlockLayout)),
@@ -174,6 +178,7 @@ def library() -> ctypes.CDLL | None:
     engine.jumok_end.argtypes = [ADDRESS]
     engine.jumok_release.argtypes = [REQUEST]
     engine.jumok_encode.argtypes = [ADDRESS, REQUEST]
+    engine.jumok_states.argtypes = [ADDRESS, REQUEST, ADDRESS]
     engine.jumok_search.argtypes = [ADDRESS, ctypes.POINTER(REQUEST), INTEGER, ADDRESS]
     engine.jumok_force.argtypes = [ADDRESS, REQUEST, ADDRESS, ADDRESS, ADDRESS, INTEGER, ADDRESS]
     engine.jumok_read.argtypes = [ADDRESS, REQUEST, INTEGER, ADDRESS, INTEGER, ADDRESS]

@@ -1,8 +1,9 @@
 """The engine as WebAssembly: `web.c` and what it includes, with 128-bit vectors.
 
 A wheel has the compiled file; a checkout compiles it once, with zig, which brings the C library for
-WebAssembly too: that of the package ziglang, or the machine's own. The module imports nothing: a
-page writes the model into its memory, and calls it.
+WebAssembly too: that of the package ziglang, or the machine's own. The file in the cache folder is
+enough afterwards, without zig and on other machines. The module imports nothing: a page writes the
+model into its memory, and calls it.
 """
 
 import hashlib
@@ -23,9 +24,15 @@ SHIPPED_MODULE = HERE / "engine.wasm"
 """Where a wheel has it."""
 
 EXPORTS = (
-    *("malloc", "free", "jumok_open", "jumok_write", "jumok_look", "jumok_weights", "jumok_close"),
-    "jumok_table",
-    "jumok_vectors",
+    *("malloc", "free", "jumok_open", "jumok_advance", "jumok_written", "jumok_next", "jumok_look"),
+    *(
+        "jumok_shown",
+        "jumok_linear",
+        "jumok_weights",
+        "jumok_vectors",
+        "jumok_table",
+        "jumok_close",
+    ),
 )
 WASM_FLAGS = (
     *("-target", "wasm32-wasi", "-mexec-model=reactor", "-O3", "-fno-math-errno"),
@@ -58,8 +65,11 @@ def is_built() -> bool:
 
 
 def _cached_module() -> Path:
-    """Where the module is once it is compiled."""
-    return cache_folder() / f"engine-{_identity()}.wasm"
+    """Where the module is once it is compiled; without zig, one that any version has compiled."""
+    own = cache_folder() / f"engine-{_identity()}-{_zig_version()}.wasm"
+    if find_zig() is not None:
+        return own
+    return max(cache_folder().glob(f"engine-{_identity()}-*.wasm"), default=own)
 
 
 def find_zig() -> tuple[str, ...] | None:
@@ -72,11 +82,12 @@ def find_zig() -> tuple[str, ...] | None:
 
 def missing_compiler() -> ConfigError | None:
     """The error for a machine that can neither read nor build the module; None: it can."""
-    if SHIPPED_MODULE.exists() or find_zig() is not None:
+    if is_built() or find_zig() is not None:
         return None
     return ConfigError(
         "the engine cannot be compiled to WebAssembly here.",
-        expected="the package ziglang, or a wheel of jumok, which has the compiled engine",
+        expected="the package ziglang; or a wheel of jumok, which has the compiled engine; or the "
+        f"file engine-{_identity()}-*.wasm of another machine in {cache_folder()}",
         do="pip install ziglang",
     )
 
@@ -110,17 +121,17 @@ def build_module(target: Path, flags: tuple[str, ...] = (SIMD_FLAG,)) -> None:
 
 
 def _identity() -> str:
-    """What the module depends on: the sources, the flags and the compiler."""
+    """What the module depends on besides the compiler: the sources and the flags."""
     sources = (*SOURCES, HERE / "web.c")
-    parts = *map(Path.read_text, sources), *WASM_FLAGS, SIMD_FLAG, _zig_version()
+    parts = *map(Path.read_text, sources), *WASM_FLAGS, SIMD_FLAG
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 
 def _zig_version() -> str:
     """The version of zig; "" where there is none."""
+    if find_zig() is None:
+        return ""
     if find_spec("ziglang") is not None:
         return version("ziglang")
-    own = which("zig")
-    if own is None:
-        return ""
-    return subprocess.run([own, "version"], check=True, capture_output=True, text=True).stdout
+    told = subprocess.run(["zig", "version"], check=True, capture_output=True, text=True).stdout
+    return told.strip()

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
-from jumok.bundle.card import MeasuredQuality
+from jumok.bundle.card import MeasuredQuality, Score
 from jumok.data.pairs.batches import source_batches
 from jumok.data.tokenizer import END, START
 from jumok.kernels.linear import Projection
@@ -75,8 +75,11 @@ SHORTENED: dict[str, Shorten] = {"int8": as_int8, "bf16": as_bfloat16}
 def computing_in(model: nn.Module, precision: str) -> Iterator[None]:
     """While entered, linear layers that are called as modules round their inputs as the engine does
     in this precision; the weights have to be those of the bundle with fewer bits.
+
+    Args:
+        precision: of a bundle, `inputs`.
     """
-    shorten = SHORTENED[precision]
+    shorten = SHORTENED.get(precision, lambda states: states)
     with ExitStack() as hooks:
         for module in model.modules():
             if isinstance(module, nn.Linear | Projection):
@@ -152,25 +155,28 @@ def _compared(
 
 def faults_of(quality: MeasuredQuality) -> Sequence[str]:
     """The limits that the model exceeds, with its figures; none: the model is good enough."""
-    faults = []
-    for before, after in zip(quality.before, quality.after, strict=True):
-        if before.known and not after.known:
-            faults.append(f"{after.name} is not a number")
-        if before.name == "perplexity" and after.value > before.value * (1 + MOST_RISE):
-            rise = after.value / before.value - 1
-            faults.append(
-                f"{before.name} rose by {rise:.1%}, from {before.value:.3f} to {after.value:.3f} "
-                f"(at most {MOST_RISE:.0%})"
-            )
-        drop = before.value - after.value
-        if before.name not in LOWER_IS_BETTER and drop > MOST_DROP:
-            faults.append(
-                f"{before.name} fell by {drop:.2f}, from {before.value:.2f} to {after.value:.2f} "
-                f"(at most {MOST_DROP})"
-            )
+    faults = list(score_faults(quality.before, quality.after))
     if quality.equal < LEAST_EQUAL:
         faults.append(
             f"{quality.equal:.2%} of {quality.tokens:,} {quality.unit} are equal (at least "
             f"{LEAST_EQUAL:.0%})"
         )
     return faults
+
+
+def score_faults(before: Sequence[Score], after: Sequence[Score]) -> Iterator[str]:
+    """The limits that the scores of the model with fewer bits exceed."""
+    for old, new in zip(before, after, strict=True):
+        if old.known and not new.known:
+            yield f"{new.name} is not a number"
+        if old.name == "perplexity" and new.value > old.value * (1 + MOST_RISE):
+            yield (
+                f"{old.name} rose by {new.value / old.value - 1:.1%}, from {old.value:.3f} to "
+                f"{new.value:.3f} (at most {MOST_RISE:.0%})"
+            )
+        drop = old.value - new.value
+        if old.name not in LOWER_IS_BETTER and drop > MOST_DROP:
+            yield (
+                f"{old.name} fell by {drop:.2f}, from {old.value:.2f} to {new.value:.2f} "
+                f"(at most {MOST_DROP})"
+            )

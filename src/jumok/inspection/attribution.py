@@ -19,18 +19,8 @@ The share of the source, against the prefix, is
 for a measure m of both. Relevance is not propagated as by Voita et al. (2021): the shares are of
 gradients or of occlusion, whose sum differs from token to token, so only the ratio can be compared.
 
-For an image, a word is a cell of the grid that the decoder reads.
-
-Rollout follows the weights down through the layers. A block adds its attention output to the
-residual stream, so half of each position is its own: A' = A / 2 + I / 2, with A the mean of the
-heads. The effects of the feed-forward layers, the norms and the values are left out. The paper has
-one stack; here a decoder's position is first half of itself and half of its self-attention's
-context, then half of that and half of its cross-attention's context; the Memory is given by the
-encoder's rollout. So with L decoder layers the source's share of a row is 1 - 2^-L, whatever the
-sentence: rollout shows which word contributed, not whether the source did.
-
-Flow takes the same weights as capacities of pipes: the maximum flow from a position down to a word.
-The flows to several words have no meaningful sum.
+For an image, a word is a cell of the grid that the decoder reads. A label of an image is the only
+step: its rows are those of the state that it is read from ([CLS]), or their mean over all cells.
 
 Source: rollout, flow, comparison: Abnar and Zuidema 2020, Quantifying attention flow in
 Transformers, sections 3 and 4; Jain and Wallace 2019, Attention is not explanation; share: Voita et
@@ -39,10 +29,8 @@ translation.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
 from jumok.inspection.findings import Attributions, Numbers, Unit
@@ -53,139 +41,23 @@ from jumok.inspection.gradients_and_occlusion import (
     occlude_words,
 )
 from jumok.inspection.heads.ranks import rank_correlations
+from jumok.inspection.rollout import (
+    LayerWeights,
+    attended_by,
+    decoder_flow,
+    decoder_rollout,
+    encoder_rollout,
+    summary_flow,
+)
 from jumok.inspection.sites import float64_of
 from jumok.inspection.trace import Axis, Site
-from jumok.kernels.flow import max_flows
 from jumok.shapes import Tensor
-
-NodeNumbers = npt.NDArray[np.int64]
 
 AxisMatrices = Mapping[str, Numbers]
 """By axis: (tokens written, tokens or words of the axis)."""
 
 SHARED = ("product", "slope", "blank")
 """The measures that have a share of the source; that of rollout is constant."""
-
-
-@dataclass(frozen=True)
-class LayerWeights:
-    """The weights of every layer, the mean of its heads, the lowest layer first.
-
-    Attributes:
-        encoder: (source source), each.
-        decoder: (target target), each.
-        cross: (target source), one for each layer of the decoder; empty for a model without
-            cross-attention.
-    """
-
-    encoder: tuple[Numbers, ...] = ()
-    decoder: tuple[Numbers, ...] = ()
-    cross: tuple[Numbers, ...] = ()
-
-    @classmethod
-    def of(cls, sites: Sequence[Site]) -> "LayerWeights":
-        by_part: dict[str, list[Numbers]] = {}
-        for site in sorted(sites, key=lambda site: site.layer):
-            by_part.setdefault(site.part, []).append(attended_by(site))
-        return cls(*(tuple(by_part.get(part, ())) for part in ("encoder", "decoder", "cross")))
-
-
-def attended_by(site: Site) -> Numbers:
-    """(query key): the mean of the heads.
-
-    Where maps are subtracted (differential attention), of the pairs' differences: what is left is
-    what a query attends to, so negative ones count as 0, and rows are scaled to sum to 1. Where
-    there are sinks, rows sum to less: a sink holds no word.
-    """
-    if site.factors is None:
-        mean: Numbers = site.weights.mean(axis=0, dtype=np.float64)
-        return mean
-    kept: Numbers = np.maximum(site.mean, 0).astype(np.float64)
-    sums = kept.sum(axis=1, keepdims=True)
-    return np.divide(kept, sums, out=np.zeros_like(kept), where=sums > 0)
-
-
-def encoder_rollout(encoder: Sequence[Numbers], source: int) -> Numbers:
-    """The share of each word in each state of the Memory: (source source); rows sum to 1.
-
-    Args:
-        encoder: the weights, the lowest layer first; none for an encoder without attention.
-    """
-    known = np.eye(source)
-    for weights in encoder:
-        known = (known + weights @ known) / 2
-    return known
-
-
-def decoder_rollout(layers: LayerWeights) -> tuple[Numbers | None, Numbers]:
-    """The share of each word in each position of the decoder after the last layer.
-
-    Returns:
-        (target source), None where there is no source, and (target target), for the prefix;
-        together their rows sum to 1.
-    """
-    target = len(layers.decoder[0])
-    source = layers.cross[0].shape[1] if layers.cross else 0
-    memory = encoder_rollout(layers.encoder, source)
-    known, read = np.eye(target), np.zeros((target, source))
-    for layer, weights in enumerate(layers.decoder):
-        known, read = (known + weights @ known) / 2, (read + weights @ read) / 2
-        if layers.cross:
-            known, read = known / 2, (read + layers.cross[layer] @ memory) / 2
-    return (read if layers.cross else None), known
-
-
-def decoder_flow(layers: LayerWeights) -> tuple[Numbers | None, Numbers]:
-    """The maximum flow from each position of the decoder to each word.
-
-    Returns:
-        As `decoder_rollout`; 0 to 1, but the sums of rows have no meaning.
-    """
-    target = len(layers.decoder[0])
-    source = layers.cross[0].shape[1] if layers.cross else 0
-    pipes = _Pipes()
-    words = pipes.level(source)
-    memory = words
-    for weights in layers.encoder:
-        memory = pipes.above(memory, memory, weights)
-    written = pipes.level(target)
-    top = written
-    for layer, weights in enumerate(layers.decoder):
-        top = pipes.above(top, top, weights)
-        if layers.cross:
-            top = pipes.above(top, memory, layers.cross[layer])
-    flows = pipes.flows(top, np.concatenate([words, written]))
-    return (flows[:, :source] if layers.cross else None), flows[:, source:]
-
-
-class _Pipes:
-    """A network whose nodes are the positions of each layer."""
-
-    def __init__(self) -> None:
-        self.nodes = 0
-        self.tails: list[NodeNumbers] = []
-        self.heads: list[NodeNumbers] = []
-        self.capacities: list[Numbers] = []
-
-    def level(self, length: int) -> NodeNumbers:
-        self.nodes += length
-        return np.arange(self.nodes - length, self.nodes)
-
-    def above(self, own: NodeNumbers, seen: NodeNumbers, weights: Numbers) -> NodeNumbers:
-        """Adds a level: half its own positions in the level below, half those they attend to."""
-        level = self.level(len(own))
-        for below, looked in [(own, np.eye(len(own))), (seen, weights)]:
-            query, key = np.nonzero(looked)
-            self.tails.append(level[query])
-            self.heads.append(below[key])
-            self.capacities.append(looked[query, key] / 2)
-        return level
-
-    def flows(self, tops: NodeNumbers, bottoms: NodeNumbers) -> Numbers:
-        """Adds edges from each node of the one level to each node of the other."""
-        edges = (np.concatenate(each) for each in (self.tails, self.heads, self.capacities))
-        values = max_flows(*(torch.from_numpy(each) for each in (*edges, tops, bottoms)))
-        return values.double().numpy()
 
 
 def attributions_of(
@@ -204,19 +76,22 @@ def attributions_of(
         also: further measures, by tokens; None: there is none.
     """
     also = also or {}
-    axes = {axis: axes[axis] for axis in text.words}
-    looked = _weight_measures(sites, text)
-    sloped = gradients(text)
-    looked["product"] = {axis: float64_of(each.product) for axis, each in sloped.items()}
-    looked["slope"] = {axis: float64_of(each.length) for axis, each in sloped.items()}
+    looked = _weight_measures(sites, text, axes)
+    axes = {axis: axes[axis] for axis in text.lengths}
+    if text.words:
+        sloped = gradients(text)
+        looked["product"] = {axis: float64_of(each.product) for axis, each in sloped.items()}
+        looked["slope"] = {axis: float64_of(each.length) for axis, each in sloped.items()}
     pieces = {axis: [[i] for i in range(length)] for axis, length in text.lengths.items()}
     groups = {axis: token_groups(each) for axis, each in axes.items()}
-    alone, together = _occluded(text, pieces, groups)
-    by_piece = looked | {"blank": {axis: float64_of(each) for axis, each in alone.items()}}
-    by_piece |= also
-    written = _written_words(axes[text.own])
+    written = _written_words(axes[text.own]) if text.own else [[0]]
+    by_piece = dict(looked)
     by_word = {name: _sum_groups(measure, groups) for name, measure in looked.items()}
-    by_word["blank"] = {axis: float64_of(each) for axis, each in together.items()}
+    if text.words:
+        occluded = zip((by_piece, by_word), _occluded(text, pieces, groups), strict=True)
+        for measures, effects in occluded:
+            measures["blank"] = {axis: float64_of(each) for axis, each in effects.items()}
+    by_piece |= also
     by_word |= {name: _sum_groups(measure, groups) for name, measure in also.items()}
     of_words = {
         name: {
@@ -250,9 +125,13 @@ def _occluded(text: ForcedTarget, *groupings: Groups) -> Iterator[dict[str, Tens
         }
 
 
-def _weight_measures(sites: Sequence[Site], text: ForcedTarget) -> dict[str, AxisMatrices]:
+def _weight_measures(
+    sites: Sequence[Site], text: ForcedTarget, axes: Mapping[str, Axis]
+) -> dict[str, AxisMatrices]:
     """The measures that are computed from the weights, for the steps that wrote a token."""
-    layers = LayerWeights.of(sites)
+    layers = LayerWeights.of(sites, axes)
+    if text.summary is not None:
+        return _summary_measures(layers, sites, text)
     over = [site for site in sites if site.part == ("cross" if layers.cross else "decoder")]
     last = max(over, key=lambda site: site.layer)
     measures = {"weights": {last.keys: attended_by(last)}}
@@ -267,6 +146,22 @@ def _weight_measures(sites: Sequence[Site], text: ForcedTarget) -> dict[str, Axi
         name: {axis: matrix[: text.count] for axis, matrix in measure.items()}
         for name, measure in measures.items()
     }
+
+
+def _summary_measures(
+    layers: LayerWeights, sites: Sequence[Site], text: ForcedTarget
+) -> dict[str, AxisMatrices]:
+    """The same for what an encoder's states are read as."""
+    summary = text.summary
+    assert summary is not None
+    (axis,) = text.lengths
+    last = max(sites, key=lambda site: site.layer)
+    measures = {"weights": summary @ layers.encoder[-1]}
+    if last.norms is not None and last.keys == axis:
+        measures["norms"] = summary @ last.norms.astype(np.float64)
+    measures["rollout"] = summary @ encoder_rollout(layers.encoder, summary.shape[1])
+    measures["flow"] = summary_flow(layers.encoder, summary)
+    return {name: {axis: matrix} for name, matrix in measures.items()}
 
 
 def token_groups(axis: Axis) -> list[list[int]]:
@@ -315,7 +210,7 @@ def _compare_measures(
     """
     (read,) = measures["weights"]
     shares = {}
-    if read != own:
+    if own and read != own:
         for name in SHARED:
             source, prefix = (np.abs(measures[name][axis]).sum(axis=1) for axis in (read, own))
             shares[name] = source / np.maximum(source + prefix, 1e-30)

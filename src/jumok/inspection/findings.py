@@ -145,9 +145,9 @@ class StackPositions:
     """The position encoding of one stack.
 
     Attributes:
-        kind: its name in recipes: "sinusoidal", "learned", "rotary", "alibi", "none", ...; "other":
-            a registered one (`jumok/parts.py`); "recurrent", or "recurrent-both" where an RNN also
-            reads from the end.
+        kind: its name in recipes: "sinusoidal", "learned", "rotary", "alibi", "none", ...;
+            "other": a registered one (`jumok/parts.py`); "recurrent", or "recurrent-both" where an
+            RNN also reads from the end.
         same: the path of an earlier stack with the same encoding, which alone has the picture.
         picture: (positions or distances, dims, pairs of dims, or heads).
         rows, columns: the names of its axes.

@@ -7,7 +7,8 @@
 
 All three apply to the source and to the prefix. The gradients describe a small change of the word's
 vector; occlusion removes the vector. For an image, a word is a cell of the grid, and its vector the
-output of the convolutions there. Such a vector also depends on pixels outside the cell, so there is
+output of the convolutions there, or of a Vision Transformer's patch.
+Such a vector also depends on pixels outside the cell, so there is
 a fourth measure, on the pixels themselves:
 
     pixel occlusion    L_t - L_t of the image whose cell is covered with the image's median colour
@@ -23,13 +24,16 @@ networks, section 4.2 (with a grey square, which in a drawing would be one objec
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 
+from jumok.inspection.findings import Numbers
 from jumok.inspection.hooks.intervene import edited_words, embeddings_of
 from jumok.layers.embedding import Editable
-from jumok.models.captioner import CaptionerModel, GridWriter
+from jumok.models.captioner import CaptionerModel
 from jumok.models.decoder import TransformerDecoder
+from jumok.models.image_classifier import ImageClassifier
 from jumok.models.memory import Memory, SequenceToSequence
 from jumok.shapes import Float, Int, States, Tensor, UInt8
 
@@ -46,13 +50,16 @@ class ForcedTarget:
 
     Attributes:
         words: by axis ("source", "target") the embedding of its tokens, or the module that reads
-            the vectors of an image's cells ("picture").
+            the vectors of an image's cells ("picture"); none where these cannot be changed.
         lengths: by axis the number of tokens or cells.
-        own: the axis of the output. Its token t has been read when step t writes.
-        written: the tokens that were written.
+        own: the axis of the output. Its token t has been read when step t writes. "": a label,
+            which is not read.
+        written: the tokens that were written, or the label.
         states: (rows, steps, same) -> the states from which the first steps predict, in equal rows;
             `same`: what was read is the same in all rows, and is read once.
         logits: from states to logits.
+        summary: (written, positions), the share of each of the encoder's states in the vector that
+            a label is read from; None: a decoder reads them.
     """
 
     words: Mapping[str, Editable]
@@ -61,6 +68,7 @@ class ForcedTarget:
     written: Int[Tensor, " written"]
     states: Callable[[int, int, bool], Float[Tensor, "rows steps dim"]]
     logits: Callable[[Float[Tensor, "*axes dim"]], Float[Tensor, "*axes vocabulary"]]
+    summary: Numbers | None = None
 
     @property
     def count(self) -> int:
@@ -153,21 +161,45 @@ def written_over(
     Args:
         target: START and the tokens. written: the tokens and END.
     """
-    assert isinstance(model.writer, GridWriter)
+    editable = model.editable
+    assert editable is not None
     with torch.inference_mode(False), torch.no_grad():
         target, written = target.clone(), written.clone()
-        cells = model.see(picture.clone())  # once: the cells are changed after this point
+        seen = model.read_once(picture.clone())
+        length = model.read_on(seen).states.shape[1]
 
     def states(rows: int, steps: int, same: bool) -> Float[Tensor, "rows steps dim"]:
-        memory = model.write(cells if same else cells.expand(rows, -1, -1))
+        read = seen if same else seen.expand(rows, *seen.shape[1:])
+        memory = model.read_on(read)
         return model.decoder.hidden(_repeated(memory, rows), target[:, :steps].expand(rows, -1))
 
-    words: dict[str, Editable] = {"picture": model.writer, "target": model.decoder.embedding}
-    lengths = {"picture": cells.shape[1], "target": target.shape[1]}
+    words: dict[str, Editable] = {"picture": editable, "target": model.decoder.embedding}
+    lengths = {"picture": length, "target": target.shape[1]}
     return ForcedTarget(words, lengths, "target", written, states, model.decoder.output)
 
 
-def _written_log_probabilities(
+def labelled(
+    model: ImageClassifier, picture: Tensor, label: int, axis: str, length: int
+) -> ForcedTarget:
+    """The label of an image.
+
+    Args:
+        axis: that of its patches and the states before them, or of its cells: so many.
+    """
+    with torch.inference_mode(False):
+        seen, written = picture.clone(), torch.tensor([label], device=picture.device)
+
+    def states(rows: int, _: int, same: bool) -> Float[Tensor, "rows 1 dim"]:
+        return model.summary(seen if same else seen.expand(rows, *seen.shape[1:]))[:, None]
+
+    summary = np.full((1, length), 1 / length)
+    words: dict[str, Editable] = {}
+    if model.editable is not None:
+        words, summary = {axis: model.editable}, np.eye(1, length)
+    return ForcedTarget(words, {axis: length}, "", written, states, model.output, summary)
+
+
+def written_log_probabilities(
     model: CaptionerModel,
     memory: Memory,
     target: Int[Tensor, "1 target"],
@@ -274,24 +306,24 @@ def _kept_tokens(
 
 @torch.inference_mode()
 def occlude_patches(
-    model: CaptionerModel,
-    picture: UInt8[Tensor, "1 3 height width"],
-    target: Int[Tensor, "1 target"],
-    written: Int[Tensor, " target"],
+    score: Callable[[UInt8[Tensor, "rows colours height width"]], Float[Tensor, "rows written"]],
+    picture: UInt8[Tensor, "1 colours height width"],
+    grid: tuple[int, int],
     check_cancelled: Callable[[], None],
 ) -> Float[Tensor, "written cells"]:
-    """The drop of each written token's log-probability with each cell's pixels covered; in nats.
+    """The drop of each log-probability with each cell's pixels covered; in nats.
 
-    Above 0: the cell made the token more probable.
+    Above 0: the cell made the token or the label more probable.
 
     Args:
-        target: START and the tokens. written: the tokens and END.
+        score: from images to the log-probabilities of what was written.
+        grid: rows and columns of the cells.
         check_cancelled: called before every batch of images; an exception aborts the work.
     """
-    rows, columns = model.grid
+    rows, columns = grid
     height, width = picture.shape[2:]
     ground = picture[0].flatten(1).median(dim=1).values[:, None, None]
-    (whole,) = _written_log_probabilities(model, model.encode(picture), target, written)
+    (whole,) = score(picture)
     changes = []
     for begin in range(0, rows * columns, OCCLUDED_ROWS):
         check_cancelled()
@@ -302,9 +334,7 @@ def occlude_patches(
             down = slice(row * height // rows, (row + 1) * height // rows)
             across = slice(column * width // columns, (column + 1) * width // columns)
             painted[number, :, down, across] = ground
-        changes.append(
-            whole - _written_log_probabilities(model, model.encode(painted), target, written)
-        )
+        changes.append(whole - score(painted))
     return torch.cat(changes).T  # (cells written) -> (written cells)
 
 

@@ -3,8 +3,9 @@
 A table of vectors (sinusoidal, learned, index, fraction, binary) is added to the words: the curve
 is the cosine of two positions by their distance, as the mean, the minimum and the maximum over all
 pairs. Rotary positions rotate queries and keys: the curve is the mean cosine of the angles between
-them, which is the factor on the product of two equal vectors. ALiBi adds a bias to the scores: the
-curve of each head is e^bias, the factor on a weight before the row is normalised.
+them, which is the factor on the product of two equal vectors. ALiBi and relative positions add a
+bias to the scores: the curve of each head is e^bias, as a share of the largest: the factor on a
+weight before the row is normalised.
 
 Source: Vaswani et al. 2017, section 3.5; Su et al. 2021, section 3.4.3; Press et al. 2022.
 """
@@ -23,7 +24,6 @@ from jumok.inspection.sites import float64_of
 from jumok.layers.block import Stack
 from jumok.layers.embedding import Embedding
 from jumok.layers.recurrent import RecurrentLayer
-from jumok.models.captioner import GridReader
 from jumok.models.recurrent import RecurrentEncoder
 from jumok.models.recurrent_decoder import RecurrentDecoder
 from jumok.positions.alibi import AlibiPositions
@@ -31,8 +31,9 @@ from jumok.positions.binary import BinaryPositions
 from jumok.positions.index import FractionPositions, IndexPositions
 from jumok.positions.interfaces import VectorPositions
 from jumok.positions.learned import LearnedPositions
+from jumok.positions.relative import RelativePositions
 from jumok.positions.rotary import RotaryPositions
-from jumok.positions.sinusoidal import SinusoidalPositions
+from jumok.positions.sinusoidal import InclusiveSinusoidalPositions, SinusoidalPositions
 from jumok.shapes import Float, Tensor
 
 MOST_POSITIONS = 64
@@ -43,6 +44,7 @@ TABLE_KINDS = {
     FractionPositions: "fraction",
     BinaryPositions: "binary",
     SinusoidalPositions: "sinusoidal",
+    InclusiveSinusoidalPositions: "sinusoidal-inclusive",
     LearnedPositions: "learned",
 }
 
@@ -58,9 +60,10 @@ def position_facts(model: nn.Module) -> dict[str, StackPositions]:
         if not isinstance(module, Stack):
             continue
         stack = path.rpartition(".")[0]
-        if isinstance(model.get_submodule(stack), GridReader):
+        reads_words = dict(model.get_submodule(stack).named_children()).get("embedding")
+        if reads_words is None:  # it reads cells of an image
             continue
-        place = positions_of(model.get_submodule(f"{stack}.embedding"), module)
+        place = positions_of(reads_words, module)
         same = next((name for name, other in before.items() if _equal(place, other)), None)
         before[stack] = place
         facts[stack] = place if same is None else replace(place, same=same, picture=None, curves={})
@@ -74,16 +77,18 @@ def positions_of(embedding: nn.Module, blocks: Stack) -> StackPositions:
         table = table_of(encoding)
         return _stack_positions(TABLE_KINDS.get(type(encoding), "other"), table, alike(table))
     attention = next(iter(blocks)).self_attention
-    assert isinstance(attention, MultiHeadAttention)
+    if not isinstance(attention, MultiHeadAttention):
+        return StackPositions("none")
     rotary = next((p for p in attention.process_keys if isinstance(p, RotaryPositions)), None)
     if rotary is not None:
         angles = turned(rotary, MOST_POSITIONS)
         curve = {"mean": angles.mean(dim=1)}
         return _stack_positions("rotary", angles, curve, "distance", "pair of dimensions")
-    if isinstance(attention.bias, AlibiPositions):
+    if isinstance(attention.bias, AlibiPositions | RelativePositions):
+        kind = "alibi" if isinstance(attention.bias, AlibiPositions) else "relative"
         left = remaining(attention.bias, attention.heads, MOST_POSITIONS)
         heads = {f"head {head}": curve for head, curve in enumerate(left.T, start=1)}
-        return _stack_positions("alibi", left, heads, "distance", "head")
+        return _stack_positions(kind, left, heads, "distance", "head")
     # positions from outside of jumok, which it cannot draw
     entered = [getattr(part, "enters", None) for part in (*attention.process_keys, attention.bias)]
     return StackPositions("other" if any(entered) else "none")
@@ -124,11 +129,15 @@ def turned(rotary: RotaryPositions, length: int) -> Float[Tensor, "distances pai
     return rotary(ones, 0)[0, 0, :, 0::2]
 
 
-def remaining(alibi: AlibiPositions, heads: int, length: int) -> Float[Tensor, "distances heads"]:
-    """e^bias of each head, for keys at distance 0, 1, ... to the left of the query."""
+def remaining(
+    biases: AlibiPositions | RelativePositions, heads: int, length: int
+) -> Float[Tensor, "distances heads"]:
+    """e^bias of each head, for keys at distance 0, 1, ... to the left of the query, as a share of
+    the largest.
+    """
     query, key = torch.zeros(1, heads, 1, 1), torch.zeros(1, heads, length, 1)
-    bias = alibi(query, key, length - 1)[0, :, 0]  # (heads keys), the last key at distance 0
-    return bias.flip(1).exp().T
+    bias = biases(query, key, length - 1)[0, :, 0].float()  # the last key is at distance 0
+    return (bias - bias.max(1, keepdim=True).values).flip(1).exp().cpu().T
 
 
 def _direction(stack: RecurrentEncoder | RecurrentDecoder) -> str:

@@ -57,7 +57,8 @@ class Axis:
             names, "row,column" from 1.
         words: for each token the index of its word; None for START and END.
         texts: the words.
-        grid: rows and columns of an image's cells, which are numbered row by row; None: a text.
+        grid: rows and columns of an image's cells, which are the last tokens, row by row; None: a
+            text.
         parents: for each token of a search tree the number of the token before it in its
             hypothesis, -1 at the first. None: each token follows the one before.
     """
@@ -80,10 +81,15 @@ class Axis:
         return numbers
 
 
-def grid_axis(rows: int, columns: int) -> Axis:
-    """The cells of an image, row by row from the top left; each is a word of its own."""
+def grid_axis(rows: int, columns: int, before: Sequence[str] = ()) -> Axis:
+    """The cells of an image, row by row from the top left; each is a word of its own.
+
+    Args:
+        before: the names of what comes before the cells, and is in no word.
+    """
     names = tuple(f"{row + 1},{column + 1}" for row in range(rows) for column in range(columns))
-    return Axis(names, tuple(range(len(names))), names, (rows, columns))
+    words = (*(None for _ in before), *range(len(names)))
+    return Axis((*before, *names), words, names, (rows, columns))
 
 
 @dataclass(frozen=True)

@@ -298,7 +298,7 @@ def _check_axis(name: str, axis: Axis) -> None:
         raise ValueError(f"the axis {name} has {count} tokens and {len(axis.words)} words of them")
     if any(word is not None and not 0 <= word < len(axis.texts) for word in axis.words):
         raise ValueError(f"the axis {name} names a word that it does not have")
-    if axis.grid is not None and (min(axis.grid) < 1 or math.prod(axis.grid) != count):
+    if axis.grid is not None and (min(axis.grid) < 1 or math.prod(axis.grid) > count):
         raise ValueError(f"the axis {name} is a grid of {axis.grid} with {count} cells")
     parents = axis.parents
     if parents is not None and (

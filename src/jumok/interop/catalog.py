@@ -1,48 +1,48 @@
-"""The families that jumok imports, and which one a folder holds."""
+"""The families that jumok imports."""
 
-from pathlib import Path
-
-from jumok.bundle.huggingface import CONFIG, detect_huggingface
 from jumok.errors import BundleError, Location
+from jumok.interop.families.bart import BART, BLENDERBOT, M2M100, MBART, PEGASUS
 from jumok.interop.families.bert import BERT
+from jumok.interop.families.distilbert import DISTILBERT
+from jumok.interop.families.g2p import G2P
+from jumok.interop.families.gguf import GGUF_LLAMAS
 from jumok.interop.families.gpt2 import GPT2
+from jumok.interop.families.llama import LLAMAS
 from jumok.interop.families.marian import MARIAN
+from jumok.interop.families.marian_nmt import MARIAN_NMT
+from jumok.interop.families.megatron_bert import MEGATRON_BERT
+from jumok.interop.families.neox import NEOX
+from jumok.interop.families.roberta import ROBERTA
+from jumok.interop.families.t5 import T5
+from jumok.interop.families.trainers.eole import EOLE
+from jumok.interop.families.trainers.fairseq import FAIRSEQ
+from jumok.interop.families.trainers.joeynmt import JOEYNMT
+from jumok.interop.families.trainers.opennmt import OPENNMT
+from jumok.interop.families.vision_encoder_decoder import VISION_ENCODER_DECODER
+from jumok.interop.families.vit import VIT
 from jumok.interop.family import ModelFamily
+from jumok.interop.source import Source
 
-FAMILIES: dict[str, ModelFamily] = {family.model_type: family for family in (BERT, GPT2, MARIAN)}
-"""By the model_type of config.json."""
+FAMILIES: tuple[ModelFamily, ...] = (
+    *(BERT, MEGATRON_BERT, ROBERTA, DISTILBERT, VIT, VISION_ENCODER_DECODER),
+    *(GPT2, *LLAMAS, *GGUF_LLAMAS, NEOX),
+    *(MARIAN, MARIAN_NMT, BART, BLENDERBOT, M2M100, MBART, PEGASUS, T5),
+    *(JOEYNMT, EOLE, OPENNMT, FAIRSEQ, G2P),
+)
+BY_KIND = {kind: family for family in FAMILIES for kind in family.kinds}
 
-SUPPORTED = ", ".join(f"{family.name} ({family.model_type})" for family in FAMILIES.values())
+SUPPORTED = ", ".join(f"{family.name} ({', '.join(family.kinds)})" for family in FAMILIES)
 
 
-def family_in(folder: Path) -> ModelFamily:
-    """The family of the model in a folder.
-
-    Raises:
-        BundleError: there is no model of transformers, or one of another family.
-    """
-    if not folder.is_dir():
+def family_of(source: Source) -> ModelFamily:
+    """The family of a model; a BundleError if jumok does not import it."""
+    if source.kind not in BY_KIND:
         raise BundleError(
-            "a model is imported as a folder." if folder.exists() else "there is no such folder.",
-            do="give the folder with config.json, model.safetensors and the tokenizer",
-            place=Location(folder),
-        )
-    model = detect_huggingface(folder)
-    if model is None or not model.kind:
-        raise BundleError(
-            "this folder holds no model of transformers.",
-            expected=f"{CONFIG} with a model_type: {SUPPORTED}",
-            got=f"no {CONFIG}" if not (folder / CONFIG).is_file() else "no model_type",
-            do="give the folder with config.json, model.safetensors and the tokenizer",
-            place=Location(folder),
-        )
-    if model.kind not in FAMILIES:
-        raise BundleError(
-            f"this is {model.named}, a family that jumok does not import.",
-            expected=f"model_type {SUPPORTED}",
-            got=model.kind,
+            f"this is {source.named}, a family that jumok does not import.",
+            expected=SUPPORTED,
+            got=source.kind,
             do="jumok.from_transformers(model, tokenizer, text) shows the attention of any model "
             "of transformers",
-            place=Location(folder / CONFIG),
+            place=Location(source.config_file),
         )
-    return FAMILIES[model.kind]
+    return BY_KIND[source.kind]

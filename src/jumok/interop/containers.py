@@ -1,9 +1,10 @@
 """Files of weights: which tensors are in a folder, and each of them. They know no families."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from zipfile import is_zipfile
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -50,7 +51,7 @@ def open_weights(folder: Path) -> Container:
     if (folder / INDEX).is_file():
         return _of_files(folder, _indexed(folder))
     if (folder / PICKLE).is_file():
-        return _unpickled(folder / PICKLE)
+        return open_pickle(folder / PICKLE)
     raise BundleError(
         "there are no weights in this folder.", expected=FILES, do=WHOLE, place=Location(folder)
     )
@@ -63,6 +64,11 @@ def _shapes(file: Path) -> dict[str, TensorShape]:
         raise BundleError(
             "the weights cannot be read.", got=str(error), do=WHOLE, place=Location(file)
         ) from None
+
+
+def of_safetensors(folder: Path, files: Sequence[Path]) -> Container:
+    """All tensors of these files; a BundleError if one cannot be read, or two have the same."""
+    return _of_files(folder, {name: file for file in files for name in _shapes(file)})
 
 
 def _of_files(folder: Path, files: Mapping[str, Path]) -> Container:
@@ -128,18 +134,41 @@ def _indexed(folder: Path) -> dict[str, Path]:
     return {name: folder / shard for name, shard in names.items()}
 
 
-def _unpickled(file: Path) -> Container:
+def open_pickle(file: Path) -> Container:
     """A pickle of tensors alone; nothing else in it is made."""
+    return of_tensors(file, read_pickle(file))
+
+
+def read_pickle(file: Path, *allowed: type) -> Any:
+    """What a pickle of torch holds: tensors, plain values, and objects of the allowed classes.
+
+    Raises:
+        BundleError: it is damaged, or has objects of other classes, none of which is made.
+    """
     try:
-        stored: Any = torch.load(file, map_location="cpu", weights_only=True, mmap=True)
+        with torch.serialization.safe_globals(list(allowed)):
+            return torch.load(file, map_location="cpu", weights_only=True, mmap=is_zipfile(file))
     except Exception as error:  # of the unpickler, which has many
         raise BundleError(
             "this pickle holds more than weights, or is damaged.",
             expected="tensors by their names",
-            got=str(error).split("\n")[0][:200],
+            got=_unsafe_names(file, allowed) or str(error).split("\n")[0][:200],
             do="convert it to safetensors in a sandbox, or take a folder with model.safetensors",
             place=Location(file),
         ) from None
+
+
+def _unsafe_names(file: Path, allowed: tuple[type, ...]) -> str:
+    """The classes and functions that a pickle asks for; "" if they cannot be listed."""
+    try:
+        with torch.serialization.safe_globals(list(allowed)):
+            return ", ".join(torch.serialization.get_unsafe_globals_in_checkpoint(file))[:200]
+    except Exception:
+        return ""
+
+
+def of_tensors(file: Path, stored: object) -> Container:
+    """Tensors by their names, which were read from a pickle; a BundleError if they are none."""
     if not isinstance(stored, dict) or not all(
         isinstance(name, str) and isinstance(tensor, Tensor) for name, tensor in stored.items()
     ):

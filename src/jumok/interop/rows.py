@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from jumok.errors import BundleError, Location
@@ -39,6 +40,16 @@ class Transposed:
         return [tensor.t() for tensor in tensors]
 
     write = read
+
+
+class Flattened:
+    """Vectors as matrices of one row there."""
+
+    def read(self, tensors: TensorList, vocabulary: Vocabulary) -> TensorList:  # noqa: ARG002
+        return [tensor.flatten() for tensor in tensors]
+
+    def write(self, tensors: TensorList, vocabulary: Vocabulary) -> TensorList:  # noqa: ARG002
+        return [tensor[None] for tensor in tensors]
 
 
 @dataclass(frozen=True)
@@ -76,13 +87,70 @@ class HalvesToTurns:
         return tensor
 
 
+@dataclass(frozen=True)
+class HeadsToTurns:
+    """Rows of a head that rotary positions turn together are half of `turned` apart there, and
+    neighbours here; the others of its `head_dim` rows stay.
+
+    Attributes:
+        tensors: how many it is for, from the first on.
+    """
+
+    head_dim: int
+    turned: int
+    tensors: int = 1
+
+    def read(self, tensors: TensorList, vocabulary: Vocabulary) -> TensorList:  # noqa: ARG002
+        return self._moved(tensors, (2, -1))
+
+    def write(self, tensors: TensorList, vocabulary: Vocabulary) -> TensorList:  # noqa: ARG002
+        return self._moved(tensors, (-1, 2))
+
+    def _moved(self, tensors: TensorList, shape: tuple[int, int]) -> TensorList:
+        moved = []
+        for tensor in tensors[: self.tensors]:
+            turned, rest = tensor.unflatten(0, (-1, self.head_dim)).tensor_split([self.turned], 1)
+            turned = turned.unflatten(1, shape).transpose(1, 2).flatten(1, 2)
+            moved.append(torch.cat((turned, rest), dim=1).flatten(0, 1))
+        return [*moved, *tensors[self.tensors :]]
+
+
+@dataclass(frozen=True)
+class SplitHeads:
+    """One tensor there is several here: of each head those of the first, then of the second ..."""
+
+    heads: int
+    parts: int
+
+    def read(self, tensors: TensorList, vocabulary: Vocabulary) -> TensorList:  # noqa: ARG002
+        (whole,) = tensors
+        heads = whole.unflatten(0, (self.heads, self.parts, -1))
+        return [part.flatten(0, 1) for part in heads.unbind(1)]
+
+    def write(self, tensors: TensorList, vocabulary: Vocabulary) -> TensorList:  # noqa: ARG002
+        heads = [tensor.unflatten(0, (self.heads, -1)) for tensor in tensors]
+        return [torch.stack(heads, dim=1).flatten(0, 2)]
+
+
+@dataclass(frozen=True)
 class VocabularyRows:
-    """A table of tokens, in our order."""
+    """A table of tokens, in our order.
+
+    Attributes:
+        of_source: it is that of sources.
+    """
+
+    of_source: bool = False
 
     def read(self, tensors: TensorList, vocabulary: Vocabulary) -> TensorList:
-        return [tensor[list(vocabulary.order)] for tensor in tensors]
+        vocabulary = vocabulary.read if self.of_source else vocabulary
+        ours = [tensor[list(vocabulary.order)] for tensor in tensors]
+        for table in ours:
+            table[list(vocabulary.empty)] = 0.0
+        return ours
 
     def write(self, tensors: TensorList, vocabulary: Vocabulary) -> TensorList:
+        vocabulary = vocabulary.read if self.of_source else vocabulary
         here = vocabulary.here()
         rows = [here[row] for row in range(vocabulary.rows)]
         return [tensor[rows] for tensor in tensors]
@@ -133,6 +201,19 @@ class WithFirstRow:
     def write(self, tensors: TensorList, vocabulary: Vocabulary) -> TensorList:  # noqa: ARG002
         (places,) = tensors
         return [places, places.new_zeros(self.rows, places.shape[1])]
+
+
+@dataclass(frozen=True)
+class LaterRows:
+    """The rows of a table after the first ones, which are not read. Written, these are zero."""
+
+    before: int
+
+    def read(self, tensors: TensorList, vocabulary: Vocabulary) -> TensorList:  # noqa: ARG002
+        return [tensor[self.before :] for tensor in tensors]
+
+    def write(self, tensors: TensorList, vocabulary: Vocabulary) -> TensorList:  # noqa: ARG002
+        return [F.pad(tensor, (0, 0, self.before, 0)) for tensor in tensors]
 
 
 @dataclass(frozen=True)
@@ -206,10 +287,10 @@ class Table:
         for row in self.rows:
             yield from row.spread()
 
-    def read(
+    def check(
         self, stored: Container, vocabulary: Vocabulary, expected: Mapping[str, TensorShape]
-    ) -> tuple[dict[str, Tensor], list[str]]:
-        """Our tensors in float32, and the names of those that are left out.
+    ) -> None:
+        """Checks that the stored tensors are those of the table; none is loaded.
 
         Args:
             expected: the shapes of ours.
@@ -217,19 +298,55 @@ class Table:
         Raises:
             BundleError: a tensor is missing, is there twice or too much, or has another shape.
         """
-        names = self._named(stored)
-        wanted = dict.fromkeys(name for row in self.spread() for name in row.there)
+        names, rows = self._named(stored), list(self.spread())
+        wanted = dict.fromkeys(name for row in rows for name in row.there)
         for name in wanted:
             if name not in names:
                 raise _unfit(stored, "a tensor is missing.", name)
         for name in names:
             if name not in wanted:
                 raise _unfit(stored, "there is a tensor that this family does not have.", name)
-        ours: dict[str, Tensor] = {}
-        for row in self.spread():
-            ours |= self._read_row(row, stored, names, vocabulary, expected)
-        assert expected.keys() == ours.keys(), "the table gives other tensors than the model has"
-        return ours, [name for name in stored.shapes if name.startswith(self.unused)]
+        given = [name for row in rows for name in row.here]
+        assert sorted(given) == sorted(expected), "the table gives other tensors than the model has"
+        for row in rows:
+            if row.there:
+                ours = [torch.empty(expected[name], device="meta") for name in row.here]
+                right = row.write(ours, vocabulary)
+                for name, other in zip(row.there, right, strict=True):
+                    if stored.shapes[names[name]] != tuple(other.shape):
+                        raise _unfit(
+                            stored, "a tensor has another shape than config.json gives it.", name,
+                            got=_size_words(stored.shapes[names[name]]),
+                            expected=_size_words(other.shape),
+                        )  # fmt: skip
+
+    def read(self, stored: Container, vocabulary: Vocabulary) -> Iterator[tuple[str, Tensor]]:
+        """Our tensors in float32, one row of the table after another; the largest first, while
+        little else is in memory. The table has to be checked.
+
+        Raises:
+            BundleError: a tensor cannot be read, is not of finite floats, or differs from what it
+                is tied to.
+        """
+        names = self._named(stored)
+        self._check_tied(stored)
+
+        def numbers(row: TensorRow) -> int:
+            return sum(torch.Size(stored.shapes[names[name]]).numel() for name in row.there)
+
+        for row in sorted(self.spread(), key=numbers, reverse=True):
+            tensors = [stored.load(names[name]) for name in row.there]
+            for name, tensor in zip(row.there, tensors, strict=True):
+                if not tensor.is_floating_point():
+                    raise _unfit(stored, "a tensor is not of floats.", name, got=str(tensor.dtype))
+                if not tensor.isfinite().all():
+                    raise _unfit(stored, "a tensor has numbers that are NaN or infinite.", name)
+            found = row.read([tensor.float() for tensor in tensors], vocabulary)
+            yield from zip(row.here, (tensor.contiguous() for tensor in found), strict=True)
+
+    def left_out(self, stored: Container) -> list[str]:
+        """The tensors that are not used."""
+        return [name for name in stored.shapes if name.startswith(self.unused)]
 
     def write(self, ours: Mapping[str, Tensor], vocabulary: Vocabulary) -> dict[str, Tensor]:
         """The tensors there."""
@@ -242,47 +359,28 @@ class Table:
     def _named(self, stored: Container) -> dict[str, str]:
         """For each name of the table the one in the file; tied tensors may have any of several."""
         names = {name: name for name in stored.shapes if not name.startswith(self.unused)}
-        for name, others in self.aliases.items():
-            present = [each for each in (name, *others) if each in names]
-            for each in present[1:]:
-                if not torch.equal(stored.load(each), stored.load(present[0])):
-                    raise _unfit(stored, "tensors differ that are one tensor in this family.", each)
-            if present:
-                kept = names[present[0]]
-                for each in present:
-                    del names[each]
-                names[name] = kept
+        for name, present in self._tied(stored):
+            for each in present:
+                del names[each]
+            names[name] = present[0]
         return names
 
-    def _read_row(
-        self,
-        row: TensorRow,
-        stored: Container,
-        names: Mapping[str, str],
-        vocabulary: Vocabulary,
-        expected: Mapping[str, TensorShape],
-    ) -> dict[str, Tensor]:
-        tensors = [stored.load(names[name]) for name in row.there]
-        if row.there:
-            ours = [torch.empty(expected[name], device="meta") for name in row.here]
-            right = row.write(ours, vocabulary)
-            for name, tensor, other in zip(row.there, tensors, right, strict=True):
-                if tensor.shape != other.shape:
-                    what = "a tensor has another shape than config.json gives it."
-                    raise _unfit(
-                        stored, what, name, got=_tensor_size(tensor), expected=_tensor_size(other)
-                    )
-        for name, tensor in zip(row.there, tensors, strict=True):
-            if not tensor.is_floating_point():
-                raise _unfit(stored, "a tensor is not of floats.", name, got=str(tensor.dtype))
-            if not tensor.isfinite().all():
-                raise _unfit(stored, "a tensor has numbers that are NaN or infinite.", name)
-        found = row.read([tensor.float() for tensor in tensors], vocabulary)
-        return {name: tensor.contiguous() for name, tensor in zip(row.here, found, strict=True)}
+    def _tied(self, stored: Container) -> Iterator[tuple[str, list[str]]]:
+        """Names of the table, and those that the file has of them."""
+        for name, others in self.aliases.items():
+            present = [each for each in (name, *others) if each in stored.shapes]
+            if present:
+                yield name, present
+
+    def _check_tied(self, stored: Container) -> None:
+        for _, (first, *others) in self._tied(stored):
+            for each in others:
+                if not torch.equal(stored.load(each), stored.load(first)):
+                    raise _unfit(stored, "tensors differ that are one tensor in this family.", each)
 
 
-def _tensor_size(tensor: Tensor) -> str:
-    return " x ".join(map(str, tensor.shape)) or "one number"
+def _size_words(shape: Sequence[int]) -> str:
+    return " x ".join(map(str, shape)) or "one number"
 
 
 def _unfit(

@@ -1,13 +1,13 @@
 """config.json of others: each key is read, known to change nothing, or refused by its name."""
 
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Annotated, ClassVar, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from jumok.bundle.reading import CONFIG, read_json_object
 from jumok.config.section import Count
 from jumok.errors import BundleError, Location
+from jumok.interop.source import Source
 
 Nothing = Literal[None]
 
@@ -18,6 +18,7 @@ WITHOUT_EFFECT = frozenset(
         *("return_dict", "output_hidden_states", "output_attentions", "torchscript"),
         *("finetuning_task", "task_specific_params", "tokenizer_class", "prefix", "num_labels"),
         *("use_bfloat16", "gradient_checkpointing", "chunk_size_feed_forward", "max_length"),
+        *("tf_legacy_loss",),
         *("min_length", "do_sample", "early_stopping", "num_beams", "num_beam_groups"),
         *("diversity_penalty", "temperature", "top_k", "top_p", "typical_p", "length_penalty"),
         *("repetition_penalty", "no_repeat_ngram_size", "encoder_no_repeat_ngram_size"),
@@ -31,11 +32,25 @@ WITHOUT_EFFECT = frozenset(
 """Keys of transformers that do not change what a model computes, or that other files repeat."""
 
 
-class Settings(BaseModel):
-    """The keys of config.json that are read; a value that is not supported is refused."""
+class SettingsPart(BaseModel):
+    """Keys that are read; a value that is not supported is refused, and so is another key that is
+    not known to have no effect.
+    """
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", protected_namespaces=())
     without_effect: ClassVar[frozenset[str]] = frozenset()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_an_effect(cls, values: object) -> object:
+        if not isinstance(values, dict):
+            return values
+        ignored = cls.without_effect - cls.model_fields.keys()
+        return {key: value for key, value in values.items() if key not in ignored}
+
+
+class Settings(SettingsPart):
+    """The keys of config.json of a whole model."""
 
     is_decoder: Literal[False] = False
     add_cross_attention: Literal[False] = False
@@ -44,37 +59,43 @@ class Settings(BaseModel):
     pruned_heads: Annotated[dict[str, object], Field(max_length=0)] = Field(default_factory=dict)
     vocab_size: Count
 
+    @model_validator(mode="before")
+    @classmethod
+    def _known_everywhere(cls, values: object) -> object:
+        if not isinstance(values, dict):
+            return values
+        ignored = WITHOUT_EFFECT - cls.model_fields.keys()
+        return {key: value for key, value in values.items() if key not in ignored}
+
 
 AnySettings = TypeVar("AnySettings", bound=Settings)
 
 
-def read_settings(folder: Path, kind: type[AnySettings]) -> AnySettings:
-    """The settings in this folder.
+def read_settings(source: Source, kind: type[AnySettings]) -> AnySettings:
+    """The settings of a model.
 
     Raises:
         BundleError: a key is missing, is not known, or has a value that is not supported.
     """
-    file = folder / CONFIG
-    values = read_json_object(file)
-    ignored = (WITHOUT_EFFECT | kind.without_effect) - kind.model_fields.keys()
-    kept = {key: value for key, value in values.items() if key not in ignored}
     try:
-        return kind.model_validate(kept)
+        return kind.model_validate(dict(source.config))
     except ValidationError as error:
         faults = error.errors(include_url=False, include_input=False)
         raise BundleError(
             "a setting of this model is missing, or is not supported.",
             got="; ".join(
-                _setting_fault(".".join(map(str, each["loc"])), each["type"], each["msg"], kept)
+                _setting_fault(each["loc"], each["type"], each["msg"], source.config)
                 for each in faults
             ),
             do="take another model: with a setting that is not followed it would compute others",
-            place=Location(file),
+            place=Location(source.config_file),
         ) from None
 
 
-def _setting_fault(key: str, kind: str, message: str, values: dict[str, object]) -> str:
+def _setting_fault(place: Sequence[int | str], kind: str, message: str, values: object) -> str:
+    key = ".".join(map(str, place))
     if kind == "missing":
         return f"no {key}"
-    value = str(values.get(key.split(".", maxsplit=1)[0]))[:80]
-    return f"{key} = {value}: " + ("not known" if kind == "extra_forbidden" else message)
+    for part in place:
+        values = values.get(part) if isinstance(values, Mapping) else values
+    return f"{key} = {str(values)[:80]}: " + ("not known" if kind == "extra_forbidden" else message)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -9,30 +10,31 @@ from jumok.bundle.huggingface import TOKENIZER
 from jumok.bundle.reading import read_json_object
 from jumok.data.json_tokenizer import JsonTokenizer
 from jumok.errors import BundleError, Location, optional_import
+from jumok.interop.vocabulary import Vocabulary
 
-DESCRIPTION = "tokenizer_config.json"
+DESCRIPTION, SPECIAL_TOKENS = "tokenizer_config.json", "special_tokens_map.json"
 WORDS, VOCABULARY, MERGES = "vocab.txt", "vocab.json", "merges.txt"
 
 
-def read_tokenizer(folder: Path, model: str) -> dict[str, Any]:
+def read_tokenizer(folder: Path, *models: str) -> dict[str, Any]:
     """The tokenizer in this folder as tokenizer.json has it, made of older files where needed.
 
     Args:
-        model: the kind that the family has, "WordPiece" or "BPE".
+        models: the kinds that the family has: "WordPiece", "BPE", "Unigram".
 
     Raises:
         BundleError: there is none, it is damaged, or it is of another kind.
     """
     file = folder / TOKENIZER
     if not file.is_file():
-        return _of_older_files(folder, model)
+        return _of_older_files(folder, models[0])
     described = read_json_object(file)
     JsonTokenizer(json.dumps(described).encode(), Location(file))  # the library reads it
     kind = described["model"]["type"]  # type: ignore[index]
-    if kind != model:
+    if kind not in models:
         raise BundleError(
             "the tokenizer is not one of this family.",
-            expected=model,
+            expected=" or ".join(models),
             got=str(kind),
             place=Location(file),
         )
@@ -63,7 +65,8 @@ def _of_older_files(folder: Path, model: str) -> dict[str, Any]:
             made.decoder = decoders.WordPiece()
         else:
             made = tokenizers.Tokenizer(models.BPE.from_file(*map(str, files)))
-            made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+            first = bool(described_value(folder, "add_prefix_space", False))
+            made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=first)
             made.decoder = decoders.ByteLevel()
         return dict(json.loads(made.to_str()))
     except Exception as error:  # the library has no class for faults of a file
@@ -78,6 +81,19 @@ def described_value(folder: Path, key: str, default: Any) -> Any:
     values = read_json_object(file) if file.is_file() else {}
     value = values.get(key, default)
     return value.get("content", default) if isinstance(value, dict) else value
+
+
+def extra_tokens(folder: Path) -> list[str]:
+    """The special tokens that are no subwords, in the order of their ids."""
+    for name in (DESCRIPTION, SPECIAL_TOKENS):
+        values = read_json_object(folder / name) if (folder / name).is_file() else {}
+        for key in ("additional_special_tokens", "extra_special_tokens"):
+            tokens = values.get(key)
+            if isinstance(tokens, list):
+                return [
+                    str(each.get("content") if isinstance(each, dict) else each) for each in tokens
+                ]
+    return []
 
 
 def known_id(file: Path, ids: dict[str, int], token: str) -> int:
@@ -97,14 +113,23 @@ def names_of(described: dict[str, Any], rows: int, place: Path) -> dict[int, str
     Raises:
         BundleError: there are more subwords than rows.
     """
-    names = {id: piece for piece, id in described["model"]["vocab"].items()}
+    known = described["model"]["vocab"]
+    if isinstance(known, dict):
+        names = {id: piece for piece, id in known.items()}
+    else:  # of Unigram, with scores
+        names = dict(enumerate(piece for piece, _ in known))
     names |= {each["id"]: each["content"] for each in described["added_tokens"]}
+    return named_rows(names, rows, place / TOKENIZER)
+
+
+def named_rows(names: dict[int, str], rows: int, file: Path) -> dict[int, str]:
+    """The names, and one that no text has for each row without one; raises as `names_of`."""
     if len(names) > rows or max(names, default=0) >= rows:
         raise BundleError(
             "the tokenizer is not this model's.",
             expected=f"at most {rows:,} subwords, as many as the model has rows",
             got=f"{max(len(names), max(names) + 1):,}",
-            place=Location(place / TOKENIZER),
+            place=Location(file),
         )
     return {id: names.get(id, f"[row {id}]") for id in range(rows)}
 
@@ -119,17 +144,70 @@ def with_ids(
         names: by their ids there.
         special: what ids 0 to 3 are called; text that looks like them is encoded as text.
     """
-    pieces = [*special, *(names[id] for id in order[len(special) :])]
+    stored = described["model"]
+    controls = {each["content"] for each in described["added_tokens"] if each["special"]}
+    pieces = list(special)
+    for id in order[len(special) :]:
+        name = f"[{names[id]}]" if names[id] in special else names[id]
+        pieces.append(name)
     ids = {piece: id for id, piece in enumerate(pieces)}
     added = [
-        each | {"id": ids[each["content"]], "special": False}
+        each | {"id": ids[each["content"]]}
         for each in described["added_tokens"]
-        if ids.get(each["content"], 0) >= len(special)
+        if not each["special"] and ids.get(each["content"], 0) >= len(special)
     ]
-    model = described["model"] | {"vocab": ids}
-    if model.get("unk_token") is not None:
+    model = stored | {"vocab": ids}
+    if stored["type"] == "Unigram":
+        scores = dict(stored["vocab"])
+        model["vocab"] = [
+            # spaces are ▁ before the text is cut: a name with one is never found in it
+            [f"{piece} " if id < len(special) or piece in controls else piece, score]
+            for id, piece in enumerate(pieces)
+            for score in (scores.get(piece, 0.0),)
+        ]
+        model["unk_id"] = 1
+    elif stored.get("unk_token") is not None:
         model["unk_token"] = special[1]
     changed = {"added_tokens": added, "model": model, "post_processor": None}
     decoder = described["decoder"] or {"type": "WordPiece", "prefix": "##", "cleanup": True}
     whole = described | changed | {"padding": None, "truncation": None, "decoder": decoder}
     return json.dumps(whole, ensure_ascii=False).encode()
+
+
+@dataclass(frozen=True)
+class Marks:
+    """The ids there of a text's begin and end, and of what fills it up; None: it has none."""
+
+    start: int | None
+    end: int | None
+    pad: int | None
+
+
+def causal_vocabulary(
+    described: dict[str, Any], marks: Marks, rows: int, config: Path
+) -> Vocabulary:
+    """The vocabulary of a language model, whose marks come first; the end is also what it lacks.
+
+    Raises:
+        BundleError: there is no end, a mark is none of the rows, or there are more subwords.
+    """
+    names = names_of(described, rows, config.parent)
+    ids = {name: id for id, name in names.items()}
+    unknown = ids.get(described["model"].get("unk_token"))
+    given = [marks.pad, unknown, marks.start, marks.end]
+    if marks.end is None or any(id is not None and id not in names for id in given):
+        raise BundleError(
+            "the tokenizer's marks are not this model's.",
+            expected=f"an end, and all below {rows:,}",
+            got=f"pad {marks.pad}, start {marks.start}, end {marks.end}",
+            place=Location(config),
+        )
+    first = [marks.end if id is None else id for id in given]
+    copied = tuple(here for here in range(3) if first[here] in first[here + 1 :])
+    special = [names[id] for id in first]
+    for here in copied:
+        special[here] = f"<|{('pad', 'unknown', 'start')[here]}|>"
+        while special[here] in ids:
+            special[here] = f"<{special[here]}>"
+    order = (*first, *(id for id in range(rows) if id not in first))
+    return Vocabulary(order, copied, rows, with_ids(described, order, names, special))

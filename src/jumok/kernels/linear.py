@@ -83,6 +83,7 @@ class Projection(nn.Module):
 
     Attributes:
         cap: the soft cap of the logits (`soft_cap`); None: they are not capped.
+        frozen: training does not change the bias (`training/optimization/frozen.py`).
     """
 
     def __init__(
@@ -92,6 +93,7 @@ class Projection(nn.Module):
         self.weight = table
         self.bias = nn.Parameter(torch.zeros(len(table))) if bias else None
         self.cap = cap
+        self.frozen = False
 
     def forward(self, states: Float[Tensor, "*axes dim"]) -> Float[Tensor, "*axes vocabulary"]:
         """The dot product of each state with each row of the table, plus the bias, and capped."""

@@ -25,6 +25,7 @@ SOURCES = tuple(
 )
 TYPE_SUFFIXES = {torch.float32: "f32", torch.bfloat16: "bf16"}
 LANES = 16
+PLAIN = torch.Tensor, torch.nn.Parameter
 
 Argument = (
     Tensor | int | float | None | ctypes.Array[ctypes.c_int64] | ctypes.Array[ctypes.c_uint64]
@@ -38,11 +39,16 @@ def library() -> ctypes.CDLL | None:
 
 
 def serves(*tensors: Tensor) -> bool:
-    """Whether the kernels can read all of these: on the CPU, of one known element type."""
+    """Whether the kernels can read all of these: on the CPU, of one known element type, and none of
+    a subclass, such as those that torch traces programs with, which have no elements.
+    """
     first = tensors[0]
     return (
         first.dtype in TYPE_SUFFIXES
-        and all(tensor.device.type == "cpu" and tensor.dtype == first.dtype for tensor in tensors)
+        and all(
+            tensor.device.type == "cpu" and tensor.dtype == first.dtype and type(tensor) in PLAIN
+            for tensor in tensors
+        )
         and library() is not None
     )
 

@@ -18,6 +18,7 @@ from torch.utils.checkpoint import checkpoint
 from jumok.attention.cache import KeyValueCache, LinearState
 from jumok.attention.masks import AttentionMask
 from jumok.attention.multihead import MultiHeadAttention
+from jumok.attention.variants.ssru import RecurrenceState, SimpleRecurrence
 from jumok.attention.variants.value_residual import FirstValues
 from jumok.layers.interfaces import FeedForward, Residual
 from jumok.shapes import Float, Int, States, Tensor
@@ -27,7 +28,7 @@ from jumok.shapes import Float, Int, States, Tensor
 class BlockState:
     """The state of a decoder block between steps: its past, and the Memory's keys and values."""
 
-    past: KeyValueCache | LinearState
+    past: KeyValueCache | LinearState | RecurrenceState
     memory: tuple[Tensor, Tensor] | None
 
 
@@ -36,18 +37,20 @@ class Block(nn.Module):
 
     Args:
         residual: makes the module after each part, PreNorm or PostNorm.
+        after_self: makes that after the self-attention, BesideNorm; None: as the others.
     """
 
     def __init__(
         self,
-        self_attention: MultiHeadAttention,
+        self_attention: MultiHeadAttention | SimpleRecurrence,
         cross_attention: MultiHeadAttention | None,
         feedforward: FeedForward,
         residual: Callable[[], Residual],
+        after_self: Callable[[], Residual] | None = None,
     ) -> None:
         super().__init__()
         self.self_attention = self_attention
-        self.after_self = residual()
+        self.after_self = (after_self or residual)()
         self.cross_attention = cross_attention
         self.after_cross = nn.Identity() if cross_attention is None else residual()
         self.feedforward = feedforward

@@ -80,4 +80,7 @@ def places_of(
     else:
         places = encoding(position, length)[None]
     places = places.to(states.device, states.dtype, non_blocking=True)
-    return places if documents is None else F.embedding(documents.indexes(), places[0])
+    if documents is None:
+        return places
+    # what pads a row may be longer than every document
+    return F.embedding(documents.indexes().clamp(max=places.shape[1] - 1), places[0])

@@ -234,7 +234,7 @@ class RecurrentLayer(nn.Module):
         at_end = states[:, -1]
         if allowed is not None:
             end = allowed.sum(dim=1) - 1
-            at_end = states[torch.arange(len(end), device=end.device), end]
+            at_end = states[torch.arange(end.shape[0], device=end.device), end]
         if self.backwards is None:
             return at_end
         half = self.forwards.dim
@@ -257,4 +257,4 @@ def _reversed_places(allowed: Allowed) -> Int[Tensor, "batch source"]:
 def _nothing_yet(
     cell: Cell, inputs: Float[Tensor, "batch length inner"]
 ) -> Float[Tensor, "batch parts dim"]:
-    return inputs.new_zeros(len(inputs), cell.parts, cell.dim)
+    return inputs.new_zeros(inputs.shape[0], cell.parts, cell.dim)

@@ -4,7 +4,7 @@ A block's part reads `normed` and its output is added to `stream`. Pre-norm keep
 itself untouched by norms; post-norm (the original) normalises the stream, so both are the same.
 
 Source: He et al. 2016; Ba et al. 2016; Vaswani et al. 2017, section 3.1 (post-norm);
-Xiong et al. 2020 (pre-norm); lecture 000.
+Xiong et al. 2020 (pre-norm); Wang and Komatsuzaki 2021 (GPT-J, parallel); lecture 000.
 """
 
 from torch import nn
@@ -42,3 +42,13 @@ class PostNorm(PreNorm):
         """Gives (normed, normed)."""
         _, normed = super().forward(stream, update)
         return normed, normed
+
+
+class BesideNorm(PreNorm):
+    """The same stream as of a PreNorm, but the next part reads the norm of what this one read: the
+    two run in parallel.
+    """
+
+    def forward(self, stream: States, update: States) -> tuple[States, States]:
+        """Gives (stream, normed)."""
+        return stream + self.dropout(update), self.norm(stream)

@@ -13,12 +13,14 @@ from jumok.attention.interfaces import (
     HeadParts,
     HeadProcess,
     OutputProcess,
+    ScoreBias,
     ScoreFunction,
 )
 from jumok.attention.multihead import MultiHeadAttention
 from jumok.attention.role import Part, Role
 from jumok.attention.variants.sink import AttentionSink
 from jumok.attention.variants.soft_cap import SoftCapScore
+from jumok.attention.variants.ssru import SimpleRecurrence
 from jumok.attention.variants.value_residual import ValueResidual
 from jumok.config.stack import StackConfig
 from jumok.kernels.noise import Noise
@@ -28,7 +30,7 @@ from jumok.layers.embedding import Embedding
 from jumok.layers.experts import MixtureOfExperts
 from jumok.layers.interfaces import FeedForward
 from jumok.layers.positions import AddedPositions, ConcatenatedPositions, Positions
-from jumok.layers.residual import PostNorm, PreNorm
+from jumok.layers.residual import BesideNorm, PostNorm, PreNorm
 from jumok.parts import builder_of
 from jumok.positions.interfaces import PositionSizes
 from jumok.specs import Entrance
@@ -36,19 +38,23 @@ from jumok.specs import Entrance
 
 @dataclass(frozen=True)
 class BlockBuilder:
-    """Builds the parts that `config` describes, all with the same noise."""
+    """Builds the parts that `config` describes, all with the same noise.
+
+    Attributes:
+        parallel: whether a feed-forward layer reads the stream as the attention before it did.
+    """
 
     config: StackConfig
     noise: Noise
+    parallel: bool = False
 
-    def embedding(
-        self, part: Part, table: nn.Parameter, norm: nn.Module | None = None
-    ) -> Embedding:
-        """Tokens to vectors with positions, then dropout; `norm` comes before the dropout."""
+    def embedding(self, part: Part, table: nn.Parameter) -> Embedding:
+        """Tokens to vectors with positions, their norm where there is one, then dropout."""
         config = self.config
+        norm = self.norm() if config.embedding_norm else None
         dropout = Dropout(config.dropout, self.noise)
         return Embedding(
-            table, self._positions(), dropout, self.noise, config.word_dropout, norm, part,
+            table, self._positions(part), dropout, self.noise, config.word_dropout, norm, part,
             config.embedding_factor,
         )  # fmt: skip
 
@@ -69,9 +75,10 @@ class BlockBuilder:
         Args:
             part: that of the self-attention.
         """
-        return Stack(self._block(part, layer, cross) for layer in range(layers))
+        bias = self._encoding("scores", part)
+        return Stack(self._block(part, layer, cross, bias) for layer in range(layers))
 
-    def _block(self, part: Part, layer: int, cross: bool) -> Block:
+    def _block(self, part: Part, layer: int, cross: bool, bias: ScoreBias | None) -> Block:
         config = self.config
         feedforward: FeedForward = self._feedforward()
         if config.experts is not None:
@@ -83,10 +90,11 @@ class BlockBuilder:
                 config.experts_balance,
             )
         return Block(
-            self._self_attention(Role(part, layer)),
+            self._self_attention(Role(part, layer), bias),
             self._cross_attention(Role("cross", layer)) if cross else None,
             feedforward,
             self._residual(),
+            self._residual(BesideNorm) if self.parallel else None,
         )
 
     def _feedforward(self) -> FeedForward:
@@ -100,22 +108,24 @@ class BlockBuilder:
         )
         return made
 
-    def _self_attention(self, role: Role) -> MultiHeadAttention:
+    def _self_attention(
+        self, role: Role, bias: ScoreBias | None
+    ) -> MultiHeadAttention | SimpleRecurrence:
         config = self.config
-        rotation = self._encoding("heads")
+        rotation = self._encoding("heads", role.part)
         turn = [] if rotation is None else [rotation]
         parts = HeadParts(
             self._score(),
             [*self._processes(), *turn],
             [*self._processes(), *turn],
             self._output_processes(),
-            self._encoding("scores"),
+            bias,
             AttentionSink(config.heads) if config.sinks else None,
             ValueResidual(role.layer) if config.value_residual else None,
             config.window_of(role.layer),
         )
         kind = builder_of("attention", config.attention_kind)
-        attention: MultiHeadAttention = kind.of(
+        attention: MultiHeadAttention | SimpleRecurrence = kind.of(
             self.config.sizes, parts, self.noise, config.attention_dropout, role
         )
         return attention
@@ -144,22 +154,32 @@ class BlockBuilder:
         kinds = [builder_of("head_process", name) for name in config.process_heads]
         return [kind(config.sizes.head_dim, config.norm_epsilon) for kind in kinds]
 
-    def _residual(self) -> Callable[[], PreNorm]:
-        kind = PreNorm if self.config.norm == "pre" else PostNorm
+    def _residual(self, kind: type[PreNorm] | None = None) -> Callable[[], PreNorm]:
+        kind = kind or (PreNorm if self.config.norm == "pre" else PostNorm)
         return lambda: kind(self.norm(), Dropout(self.config.dropout, self.noise))
 
-    def _encoding(self, enters: Entrance) -> Any:
+    def _encoding(self, enters: Entrance, part: Part) -> Any:
         """The encoding of positions, if it enters there; otherwise None."""
         config = self.config
         kind = None if config.positions == "none" else builder_of("positions", config.positions)
         if kind is None or kind.enters != enters:
             return None
-        length, base = config.max_length, config.rotary_base
-        turned = config.sizes.rotary_dim
-        return kind.of(PositionSizes(config.dim, config.heads, turned, length, base))
+        return kind.of(
+            PositionSizes(
+                config.dim,
+                config.heads,
+                config.sizes.rotary_dim,
+                config.max_length,
+                config.rotary_base,
+                config.rotary_scaling,
+                part == "decoder",
+                config.relative_buckets,
+                config.relative_distance,
+            )
+        )
 
-    def _positions(self) -> Positions | None:
-        encoding = self._encoding("vectors")
+    def _positions(self, part: Part) -> Positions | None:
+        encoding = self._encoding("vectors", part)
         if encoding is None:
             return None
         if self.config.positions_join == "concatenate":

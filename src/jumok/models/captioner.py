@@ -19,18 +19,23 @@ from jumok.attention.overrides import ContextAttribute
 from jumok.config.captioner import (
     CaptionerConfig,
     CnnConfig,
+    GivenConfig,
     ReaderConfig,
     RnnDecoderConfig,
 )
+from jumok.config.eye import EyeConfig
+from jumok.config.vit import VitConfig
 from jumok.kernels.linear import Linear
 from jumok.kernels.noise import Noise
 from jumok.layers.convolution import ConvolutionStack, scale_pixels
 from jumok.layers.dropout import Dropout
-from jumok.layers.embedding import StateEdit, embedding_table
+from jumok.layers.embedding import Editable, StateEdit, embedding_table
 from jumok.models.builder import BlockBuilder
 from jumok.models.decoder import TransformerDecoder
+from jumok.models.eye import Eye
 from jumok.models.memory import Memory, SequenceToSequence
 from jumok.models.recurrent import RecurrentParts
+from jumok.models.vit import VisionTransformer
 from jumok.positions.sinusoidal import GridPositions
 from jumok.shapes import Allowed, Float, Tensor, UInt8
 
@@ -42,6 +47,7 @@ class CaptionerModel(SequenceToSequence):
 
     Attributes:
         grid: rows and columns of the cells that the decoder attends to; (1, 1) for one vector.
+        before: the names of the states of the Memory before those of the cells.
         doubly_stochastic: weight of the term that rewards attending to every cell; 0 for none.
     """
 
@@ -51,18 +57,18 @@ class CaptionerModel(SequenceToSequence):
         self.doubly_stochastic = config.doubly_stochastic
         self.one_vector = config.memory == "one"
         self.grid = (1, 1) if self.one_vector else config.encoder.grid
-        dim = config.decoder.dim
-        self.cells: PixelEncoder | Features = (
-            PixelEncoder(config.encoder, self.noise)
-            if isinstance(config.encoder, CnnConfig)
-            else Features()
-        )
-        self.writer = (
-            GridWriter(config.encoder.width, dim, config.encoder.grid)
-            if config.memory == "grid"
-            else VectorWriter(config.encoder.width, dim, config.encoder.grid)
-        )
-        self.reader = GridReader(config.reader, dim, self.noise)
+        dim, width = config.decoder.dim, config.encoder.width
+        self.cells = _encoder(config.encoder, self.noise)
+        self.writer: nn.Module
+        self.before: tuple[str, ...] = ()
+        if isinstance(config.encoder, VitConfig):  # its states know their positions
+            self.writer = nn.Identity() if width == dim else Linear(width, dim)
+            self.reader = None
+            self.before = config.encoder.names_before
+        else:
+            writer = VectorWriter if self.one_vector else GridWriter
+            self.writer = writer(width, dim, config.encoder.grid)
+            self.reader = GridReader(config.reader, dim, self.noise)
         if isinstance(config.decoder, RnnDecoderConfig):
             table = embedding_table(vocabulary_size, config.decoder.embedding)
             recurrent = config.decoder.recurrent(looks=config.memory == "grid")
@@ -85,21 +91,53 @@ class CaptionerModel(SequenceToSequence):
         """Reads every image once.
 
         Args:
-            pictures: pixels (batch 3 height width) in bytes, or features (batch cells width).
+            pictures: pixels (batch 3 height width) in bytes, or features (batch cells width), or
+                those of the frozen stages of a pretrained encoder.
             allowed: True where a cell may be attended to; None where all may.
         """
         return self.write(self.see(pictures), allowed)
 
+    @property
+    def editable(self) -> Editable | None:
+        """Where vectors of cells or patches can be changed, before any attends to another; None:
+        the image is read as one vector."""
+        for module in (self.cells, self.writer):
+            if isinstance(module, VisionTransformer | GridWriter):
+                return module
+        return None
+
+    def read_once(self, pictures: Tensor) -> Tensor:
+        """What is the same in passes whose heads, cells or patches are changed: the cells, or the
+        pixels where patches attend to patches."""
+        return pictures if isinstance(self.cells, VisionTransformer) else self.see(pictures)
+
+    def read_on(self, read: Tensor) -> Memory:
+        """The Memory of what `read_once` returned."""
+        return self.encode(read) if isinstance(self.cells, VisionTransformer) else self.write(read)
+
     def see(self, pictures: Tensor) -> Float[Tensor, "batch cells width"]:
-        """The output of the convolutions for each cell, row by row; features are returned as is."""
-        cells: Tensor = self.cells(pictures, self.reader.first_norm.weight)
+        """The output of the image's encoder for each cell, row by row; features as they are."""
+        cells: Tensor = self.cells(pictures, self.decoder.output.weight)
         return cells
 
     def write(
         self, cells: Float[Tensor, "batch cells width"], allowed: Allowed | None = None
     ) -> Memory:
         """The Memory of the cells that `see` returned."""
-        return Memory(self.reader(self.writer(cells), allowed), allowed)
+        written = self.writer(cells)
+        return Memory(written if self.reader is None else self.reader(written, allowed), allowed)
+
+
+def _encoder(config: CnnConfig | GivenConfig | EyeConfig | VitConfig, noise: Noise) -> nn.Module:
+    match config:
+        case VitConfig():
+            return VisionTransformer(config, noise)
+        case CnnConfig():
+            return PixelEncoder(config, noise)
+        case EyeConfig():
+            return Eye(config)
+        case GivenConfig():
+            return Features()
 
 
 class PixelEncoder(nn.Module):

@@ -28,7 +28,7 @@ class CausalLanguageModel(nn.Module):
         self.noise = Noise()
         table = embedding_table(vocabulary_size, config.dim)
         output = table if config.tied else embedding_table(vocabulary_size, config.dim)
-        parts = BlockBuilder(config, self.noise)
+        parts = BlockBuilder(config, self.noise, config.parallel)
         self.decoder = TransformerDecoder(
             parts, config.layers, table, output, cross=False, cap=config.logit_cap,
             bias=config.output_bias,

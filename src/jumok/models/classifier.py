@@ -12,7 +12,7 @@ from jumok.layers.dropout import Dropout
 from jumok.layers.embedding import embedding_table
 from jumok.layers.pooling import POOLINGS
 from jumok.models.masked import text_encoder
-from jumok.shapes import Allowed, Float, Int, Tensor
+from jumok.shapes import Allowed, Float, Int, States, Tensor
 
 
 class TextClassifier(nn.Module):
@@ -41,4 +41,8 @@ class TextClassifier(nn.Module):
     def forward(
         self, tokens: Int[Tensor, "batch length"], allowed: Allowed | None = None
     ) -> Float[Tensor, "batch labels"]:
-        return self.output(self.dropout(self.vectors(tokens, allowed)))
+        return self.logits(self.encoder(tokens, allowed), allowed)
+
+    def logits(self, states: States, allowed: Allowed | None) -> Float[Tensor, "batch labels"]:
+        """Those of the encoder's states."""
+        return self.output(self.dropout(self._pool(states, allowed)))

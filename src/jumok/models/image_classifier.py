@@ -11,11 +11,14 @@ from torch import nn
 
 from jumok.attention.convolution import PixelAttention
 from jumok.attention.role import Role
+from jumok.config.eye import EyeConfig
 from jumok.config.pictures import ImageClassifierConfig
 from jumok.kernels.linear import Linear
 from jumok.kernels.noise import Noise
 from jumok.layers.convolution import ConvolutionStack, scale_pixels
 from jumok.layers.dropout import Dropout
+from jumok.models.eye import Eye
+from jumok.models.vit import VisionTransformer
 from jumok.shapes import Float, Tensor, UInt8
 
 
@@ -40,11 +43,28 @@ class PixelMixing(nn.Module):
 
 
 class ImageClassifier(nn.Module):
-    """From images to logits of labels."""
+    """From images to logits of labels.
+
+    Attributes:
+        patches: rows and columns of the patches of a Vision Transformer; None: another network.
+        before: the names of its states before those of the patches.
+    """
 
     def __init__(self, config: ImageClassifierConfig, labels: int) -> None:
         super().__init__()
         self.noise = Noise()
+        self.dropout = Dropout(config.dropout, self.noise)
+        self.cells: Eye | VisionTransformer | None = None
+        self.patches: tuple[int, int] | None = None
+        self.before: tuple[str, ...] = ()
+        if isinstance(config.encoder, EyeConfig):
+            self.cells = Eye(config.encoder)
+        elif config.encoder is not None:
+            self.cells = VisionTransformer(config.encoder, self.noise)
+            self.patches, self.before = config.encoder.grid, config.encoder.names_before
+        if config.encoder is not None:
+            self.output = Linear(config.encoder.width, labels)
+            return
         channels = config.channels
         self.stack = ConvolutionStack(
             channels,
@@ -62,14 +82,29 @@ class ImageClassifier(nn.Module):
                 stage.append(PixelAttention(width, heads, dim, dim, self.noise, drop, role))
             if number in config.mixing_after:
                 stage.append(PixelMixing(width))
-        self.dropout = Dropout(config.dropout, self.noise)
         self.output = Linear(channels[-1], labels)
 
-    def forward(
-        self, pixels: UInt8[Tensor, "batch colours height width"]
-    ) -> Float[Tensor, "batch labels"]:
-        grid = self.stack(scale_pixels(pixels, like=self.output.weight))
-        return self.output(self.dropout(grid.mean(dim=(2, 3))))
+    @property
+    def editable(self) -> VisionTransformer | None:
+        """Where vectors of patches can be changed; None: the first cells come from convolutions."""
+        return self.cells if isinstance(self.cells, VisionTransformer) else None
+
+    def forward(self, pixels: Tensor) -> Float[Tensor, "batch labels"]:
+        """The logits.
+
+        Args:
+            pixels: (batch colours height width) in bytes, or what the frozen stages of a pretrained
+                encoder compute for them.
+        """
+        return self.output(self.dropout(self.summary(pixels)))
+
+    def summary(self, pixels: Tensor) -> Float[Tensor, "batch width"]:
+        """The vector that the labels are read from: that of [CLS], or the mean of all cells."""
+        if isinstance(self.cells, VisionTransformer):
+            return self.cells(pixels, self.output.weight)[:, 0]
+        if self.cells is not None:
+            return self.cells(pixels, self.output.weight).mean(dim=1)
+        return self.stack(scale_pixels(pixels, like=self.output.weight)).mean(dim=(2, 3))
 
     @torch.no_grad()
     def probabilities(

@@ -22,9 +22,7 @@ from jumok.shapes import Allowed, Bool, Float, Int, Tensor
 
 def text_encoder(config: EncoderConfig, table: nn.Parameter, noise: Noise) -> TransformerEncoder:
     """The stack that reads whole texts; the masked language model and the classifier share it."""
-    parts = BlockBuilder(config, noise)
-    norm = parts.norm() if config.embedding_norm else None
-    return TransformerEncoder(parts, config.layers, table, norm)
+    return TransformerEncoder(BlockBuilder(config, noise), config.layers, table)
 
 
 class PredictionHead(nn.Module):

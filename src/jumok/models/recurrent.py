@@ -56,7 +56,7 @@ class RecurrentModel(SequenceToSequence):
         """Reads the source once. `allowed` is True where a token is real; None where all are."""
         if not self.one_vector:
             return Memory(self.encoder(tokens, allowed), allowed)
-        lengths = tokens.new_full((len(tokens),), tokens.shape[1])
+        lengths = tokens.new_full(tokens.shape[:1], tokens.shape[1])
         if allowed is not None:
             lengths = allowed.sum(dim=1)
         return Memory(self.encoder.last(tokens, allowed)[:, None], lengths=lengths)
@@ -153,10 +153,10 @@ class RecurrentParts:
         return DecoderParts(
             self._embedding("decoder", table),
             cells,
-            Linear(config.dim, layers * parts * dim),
-            Linear(known, config.embedding),
+            None if config.first_state == "copy" else Linear(config.dim, layers * parts * dim),
+            Linear(known, config.embedding) if config.readout else nn.Identity(),
             self._dropout(),
-            Projection(output),
+            Projection(output, bias=config.output_bias),
         )
 
     def _score(self) -> ScoreFunction:

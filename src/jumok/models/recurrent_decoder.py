@@ -8,7 +8,8 @@
     GNMT's order      as Luong's, and a layer above keeps c_t: u_t = g(u_{t-1}, [s_t, c_t])
 
 `attend` is attention over the Memory. The output of a step is h_t = tanh(W [s_t, ...]), from which
-the next word is predicted. The first state is tanh(W m), with m the mean of the Memory.
+the next word is predicted; without a readout it is s_t. The first state is tanh(W m), with m the
+mean of the Memory, or m itself.
 
 Source: Sutskever et al. 2014; Cho et al. 2014; Bahdanau et al. 2015; Luong et al. 2015,
 section 3.3 (input feeding); Wu et al. 2016, section 3 (GNMT); lecture 004.
@@ -80,15 +81,16 @@ class DecoderParts:
     """The parts of every RNN decoder.
 
     Attributes:
-        first: from the mean of the Memory to the first states.
-        readout: from [state, ...] to a step's output h, of the width of `output`.
+        first: from the mean of the Memory to the first states; None: they are that mean.
+        readout: from [state, ...] to a step's output h, of the width of `output`; an Identity: h is
+            the state.
         output: from h to logits.
     """
 
     embedding: Embedding
     cells: CellStack
-    first: Linear
-    readout: Linear
+    first: Linear | None
+    readout: Linear | nn.Identity
     dropout: Dropout
     output: Projection
 
@@ -137,8 +139,12 @@ class RecurrentDecoder(nn.Module):
     @observable
     def start(self, memory: Memory) -> RecurrentState:
         """The first states, and the Memory's keys once for all steps."""
-        rows = torch.arange(len(memory.states), device=memory.states.device)
-        cells = torch.tanh(self.first(memory.mean())).view(-1, *self.cells.shape)
+        rows = torch.arange(memory.states.shape[0], device=memory.states.device)
+        mean = memory.mean()
+        if self.first is None:
+            cells = mean[:, None, None].expand(-1, *self.cells.shape)
+        else:
+            cells = torch.tanh(self.first(mean)).view(-1, *self.cells.shape)
         return RecurrentState(cells, memory, rows)
 
     @observable
@@ -158,9 +164,10 @@ class RecurrentDecoder(nn.Module):
         return state.select(rows)
 
     def show(self, *known: Float[Tensor, "*axes _"]) -> Float[Tensor, "*axes shown"]:
-        """tanh(W [known ...]), with dropout."""
+        """tanh(W [known ...]), or what is known, with dropout."""
         joined = known[0] if len(known) == 1 else torch.cat(known, dim=-1)
-        shown: Tensor = self.dropout(torch.tanh(self.readout(joined)))
+        read: Tensor = self.readout(joined)
+        shown: Tensor = self.dropout(read if read is joined else torch.tanh(read))
         return shown
 
     def one_by_one(
@@ -357,7 +364,7 @@ class FeedingDecoder(AttentionDecoder):
 
     @observable
     def start(self, memory: Memory) -> RecurrentState:
-        shown = memory.states.new_zeros(len(memory.states), self.output.weight.shape[1])
+        shown = memory.states.new_zeros(memory.states.shape[0], self.output.weight.shape[1])
         return replace(super().start(memory), shown=shown)
 
     def advance(self, word: Word, state: RecurrentState) -> tuple[Shown, RecurrentState]:

@@ -9,17 +9,19 @@ from functools import singledispatch
 
 from jumok.config.captioner import CaptionerConfig, CnnConfig, RnnDecoderConfig
 from jumok.config.causal import CausalConfig
+from jumok.config.eye import EyeConfig
 from jumok.config.masked import MaskedConfig, TextClassifierConfig
 from jumok.config.pictures import ImageClassifierConfig
 from jumok.config.recurrent import RecurrentConfig
 from jumok.config.section import ModelSection
 from jumok.config.stack import StackConfig
 from jumok.config.transformer import TransformerConfig
+from jumok.config.vit import VitConfig
 from jumok.errors import ModelError
 from jumok.models.tensors import block, readers, writer
 from jumok.specs import matrices
 
-TABLES = {"all": 1, "target": 2, "none": 3}
+TABLES = {"all": 1, "target": 2, "inputs": 2, "none": 3}
 BYTES = 4
 """The size of a float32 number."""
 
@@ -76,7 +78,7 @@ def _table_size(config: StackConfig) -> int:
 @numbers_in.register
 def _transformer_size(config: TransformerConfig, vocabulary: int, _: int) -> int:
     blocks = config.encoder_layers * _block_size(config)
-    blocks += config.decoder_layers * _block_size(config, cross=True)
+    blocks += config.decoder_layers * _block_size(config.decoder, cross=True)
     return blocks + TABLES[config.tied] * vocabulary * config.dim + 2 * _table_size(config)
 
 
@@ -104,6 +106,13 @@ def _convolution_size(config: CnnConfig | ImageClassifierConfig) -> int:
     return stem + halving + sum(config.blocks * 18 * channels**2 for channels in config.channels)
 
 
+def _pretrained_size(encoder: EyeConfig | VitConfig) -> int:
+    if isinstance(encoder, EyeConfig):
+        return sum(encoder.weights_by_stage)
+    patches = (3 * encoder.patch**2 + encoder.states) * encoder.dim
+    return patches + encoder.layers * _block_size(encoder)
+
+
 @numbers_in.register
 def _captioner_size(config: CaptionerConfig, vocabulary: int, _: int) -> int:
     encoder, decoder = config.encoder, config.decoder
@@ -113,6 +122,8 @@ def _captioner_size(config: CaptionerConfig, vocabulary: int, _: int) -> int:
     seen = encoder.width * dim
     if isinstance(encoder, CnnConfig):
         seen += _convolution_size(encoder)
+    elif isinstance(encoder, EyeConfig | VitConfig):
+        seen += _pretrained_size(encoder)
     read = config.reader.layers and config.reader.layers * _block_size(config.reader.stack(dim))
     if isinstance(decoder, RnnDecoderConfig):
         written = matrices(writer(decoder.recurrent(looks=grid))) + vocabulary * decoder.embedding
@@ -124,6 +135,8 @@ def _captioner_size(config: CaptionerConfig, vocabulary: int, _: int) -> int:
 
 @numbers_in.register
 def _picture_size(config: ImageClassifierConfig, _: int, labels: int) -> int:
+    if config.encoder is not None:
+        return _pretrained_size(config.encoder) + labels * config.encoder.width
     looked = (*config.attention_after, *config.mixing_after)
     among = sum(4 * config.channels[stage - 1] ** 2 for stage in looked)
     return _convolution_size(config) + among + labels * config.channels[-1]

@@ -11,9 +11,16 @@ from jumok.engine.packing import OUTPUT_BIAS
 from jumok.specs import AttentionSpec, Shapes, linear, under
 
 TABLE_NAMES = "encoder.embedding.table", "decoder.embedding.table", "decoder.output.weight"
-TIED = {"all": (TABLE_NAMES,), "target": (TABLE_NAMES[1:],), "none": ()}
+TIED = {
+    "all": (TABLE_NAMES,),
+    "target": (TABLE_NAMES[1:],),
+    "inputs": (TABLE_NAMES[:2],),
+    "none": (),
+}
 """The names of one tensor, by `tied`."""
 
+BIASES = "bias.table"
+"""The parameter of relative positions in a self-attention."""
 HEADS = AttentionSpec()
 """Usual heads, which attend to a Memory in every model."""
 
@@ -42,8 +49,10 @@ def tensors_of(config: TransformerConfig, vocabulary: int) -> Tensors | None:
     shapes: Shapes = dict.fromkeys(TABLE_NAMES, (vocabulary, config.dim))
     shapes |= _output_bias(config, vocabulary)
     shapes |= _stack_tensors(config, "encoder", config.encoder_layers, cross=False)
-    shapes |= _stack_tensors(config, "decoder", config.decoder_layers, cross=True)
-    return Tensors(shapes, TIED[config.tied])
+    shapes |= _stack_tensors(config.decoder, "decoder", config.decoder_layers, cross=True)
+    biases = _shared_biases(config, "encoder", config.encoder_layers)
+    biases += _shared_biases(config.decoder, "decoder", config.decoder_layers)
+    return Tensors(shapes, (*TIED[config.tied], *biases))
 
 
 def causal_tensors_of(config: CausalConfig, vocabulary: int) -> Tensors | None:
@@ -53,10 +62,17 @@ def causal_tensors_of(config: CausalConfig, vocabulary: int) -> Tensors | None:
     shapes: Shapes = dict.fromkeys(TABLE_NAMES[1:], (vocabulary, config.dim))
     shapes |= _output_bias(config, vocabulary)
     shapes |= _stack_tensors(config, "decoder", config.layers, cross=False)
-    return Tensors(shapes, TIED["target" if config.tied else "none"])
+    biases = _shared_biases(config, "decoder", config.layers)
+    return Tensors(shapes, (*TIED["target" if config.tied else "none"], *biases))
 
 
-def _output_bias(config: WriterConfig, vocabulary: int) -> Shapes:
+def _shared_biases(config: StackConfig, side: str, layers: int) -> tuple[tuple[str, ...], ...]:
+    """The names of the table of biases that the blocks of a stack share."""
+    names = (f"{side}.blocks.{layer}.self_attention.{BIASES}" for layer in range(layers))
+    return (tuple(names),) if config.specs.positions.buckets else ()
+
+
+def _output_bias(config: WriterConfig | RecurrentConfig, vocabulary: int) -> Shapes:
     return {OUTPUT_BIAS: (vocabulary,)} if config.output_bias else {}
 
 
@@ -67,6 +83,8 @@ def _stack_tensors(config: StackConfig, side: str, layers: int, *, cross: bool) 
     if config.positions_join == "concatenate":
         inputs = config.dim + positions.width(config.dim, config.max_length)
         shapes |= linear("embedding.positions.join", inputs, config.dim)
+    if config.embedding_norm:
+        shapes |= under("embedding.norm", config.specs.norm.tensors(config.dim))
     if config.norm == "pre":
         shapes |= under("first_norm", config.specs.norm.tensors(config.dim))
     for layer in range(layers):
@@ -88,7 +106,12 @@ def block(config: StackConfig, *, cross: bool, layer: int = 0) -> Shapes:
 
 def self_attention(config: StackConfig, layer: int = 0) -> Shapes:
     """The self-attention of a layer."""
-    shapes = config.specs.attention.tensors(config.sizes) | _parts_of_heads(config)
+    shapes = config.specs.attention.tensors(config.sizes)
+    if config.specs.attention.recurrent:
+        return shapes
+    shapes |= _parts_of_heads(config)
+    if config.specs.positions.buckets:
+        shapes[BIASES] = config.relative_buckets, config.heads
     if config.sinks:
         shapes["sink.score"] = (config.heads,)
     if config.value_residual and layer:  # the first layer has nothing to mix
@@ -129,6 +152,7 @@ def recurrent_tensors(config: RecurrentConfig, vocabulary: int) -> Tensors | Non
     if not is_described(config):
         return None
     shapes: Shapes = dict.fromkeys(TABLE_NAMES, (vocabulary, config.embedding))
+    shapes |= _output_bias(config, vocabulary)
     return Tensors(shapes | readers(config) | writer(config), TIED[config.tied])
 
 
@@ -145,8 +169,12 @@ def readers(config: RecurrentConfig) -> Shapes:
 
 def writer(config: RecurrentConfig) -> Shapes:
     """The decoder of an RNN, without its tables."""
-    shapes = linear("readout", sum(config.readout_inputs), config.embedding)
-    shapes |= linear("first", config.dim, config.decoder_layers * STATES[config.cell] * config.dim)
+    shapes = Shapes()
+    if config.readout:
+        shapes |= linear("readout", sum(config.readout_inputs), config.embedding)
+    if config.first_state == "mean":
+        states = config.decoder_layers * STATES[config.cell] * config.dim
+        shapes |= linear("first", config.dim, states)
     for layer in range(config.decoder_layers):
         widths = config.upper_inputs if layer else config.word_inputs
         shapes |= under(f"cells.cells.{layer}", _cell_tensors(config, sum(widths), config.dim))

@@ -12,12 +12,14 @@ from functools import singledispatch
 from jumok.config import Config
 from jumok.config.captioner import CaptionerConfig, CnnConfig, RnnDecoderConfig
 from jumok.config.causal import CausalConfig
+from jumok.config.eye import STAGES, EyeConfig
 from jumok.config.families import CaptionConfig
 from jumok.config.masked import EncoderConfig
 from jumok.config.pictures import ImageClassifierConfig
 from jumok.config.recurrent import GATES, RecurrentConfig
 from jumok.config.stack import StackConfig
 from jumok.config.transformer import TransformerConfig
+from jumok.config.vit import VitConfig
 from jumok.models.tensors import HEADS
 from jumok.planning.blocks import HEAD_MULTIPLE, fuses, keys_seen, multiplied
 from jumok.planning.products import TextLengths
@@ -46,6 +48,8 @@ def _kept_by_self_attention(config: StackConfig, keys: float, fused: bool) -> fl
     sizes, specs = config.sizes, config.specs
     shared = _kv_heads(config)
     kept = specs.attention.kept_numbers(sizes, shared)
+    if specs.attention.recurrent:
+        return kept + _kept_by_residual(config)
     if config.sinks and multiplied(config):
         kept += (sizes.heads + shared) * (HEAD_MULTIPLE - sizes.head_dim % HEAD_MULTIPLE)
     if config.value_residual:
@@ -156,7 +160,9 @@ def _kept_by_transformer(
     encoder = _kept_by_blocks(model, model.encoder_layers, lengths.source, fused, causal=False)
     memory = lengths.source, lengths.ratio
     layers = model.decoder_layers
-    decoder = _kept_by_blocks(model, layers, lengths.target, fused, causal=True, memory=memory)
+    decoder = _kept_by_blocks(
+        model.decoder, layers, lengths.target, fused, causal=True, memory=memory
+    )
     embedded = (lengths.ratio + 1.0) * _kept_by_embedding(model)
     return embedded + _kept_by_stacks(
         config, (lengths.ratio, model, encoder), (1.0, model, decoder)
@@ -209,6 +215,8 @@ def _kept_by_captioner(
     if isinstance(encoder, CnnConfig):
         side = encoder.size // encoder.patch
         seen += _kept_by_convolutions(encoder.channels, encoder.blocks, encoder.dropout, side, side)
+    elif isinstance(encoder, EyeConfig | VitConfig):
+        seen += _kept_by_encoder_of_images(encoder, fused)
     reader = model.reader.stack(decoder.dim) if model.reader.layers else None
     stacks = []
     if reader is not None:
@@ -229,6 +237,19 @@ def _kept_by_captioner(
     )
 
 
+def _kept_by_encoder_of_images(encoder: EyeConfig | VitConfig, fused: bool) -> float:
+    """The layers that are trained, over one image."""
+    if isinstance(encoder, VitConfig):
+        kept = _kept_by_blocks(encoder, encoder.layers, encoder.states, fused, causal=False)
+        return encoder.states * sum(kept)
+    if not encoder.tuned_stages:
+        return 0.0
+    channels, rows, columns = encoder.frozen_shape
+    stages = STAGES[-encoder.tuned_stages :]
+    wide = sum(3 * stage.blocks * stage.expansion * stage.channels for stage in stages)
+    return float(rows * columns * (channels + wide + 2 * encoder.width))
+
+
 def _kept_by_convolutions(
     channels: tuple[int, ...], blocks: int, dropout: float, rows: int, columns: int
 ) -> float:
@@ -246,6 +267,8 @@ def _kept_by_convolutions(
 def _kept_by_image_classifier(
     model: ImageClassifierConfig, _: Config, __: TextLengths, fused: bool
 ) -> float:
+    if model.encoder is not None:
+        return _kept_by_encoder_of_images(model.encoder, fused)
     rows, columns = -(-model.height // model.patch), -(-model.width // model.patch)
     kept = _kept_by_convolutions(model.channels, model.blocks, model.dropout, rows, columns)
     for stage, width in enumerate(model.channels, 1):

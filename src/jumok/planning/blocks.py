@@ -53,6 +53,8 @@ def fuses(config: StackConfig, *, cross: bool = False) -> bool:
 def self_attention_flop(config: StackConfig, keys: float) -> float:
     """FLOP for each query, which is multiplied with `keys` keys."""
     specs, sizes = config.specs, config.sizes
+    if specs.attention.recurrent:
+        return 2.0 * matrices(specs.attention.tensors(sizes))
     compared = sizes.head_dim * specs.score.product
     if config.sinks and multiplied(config):
         compared, keys = sizes.head_dim + HEAD_MULTIPLE - sizes.head_dim % HEAD_MULTIPLE, keys + 1.0

@@ -9,7 +9,6 @@ import math
 from dataclasses import dataclass
 
 from jumok.config import Config
-from jumok.config.causal import CausalConfig
 from jumok.config.families import (
     CaptionConfig,
     ImageClassificationConfig,
@@ -110,8 +109,8 @@ def usual_lengths(config: Config) -> TextLengths:
     Language models read windows of their context; other texts have USUAL_LENGTH tokens, unless the
     recipe allows fewer.
     """
-    if isinstance(config.model, CausalConfig):
-        return TextLengths(0.0, float(config.model.max_length))
+    if isinstance(config, LanguageModelConfig):
+        return TextLengths(0.0, float(config.context))
     if isinstance(config, ImageClassificationConfig):
         return TextLengths(1.0, 1.0)
     if isinstance(config, CaptionConfig):

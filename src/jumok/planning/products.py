@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from functools import singledispatch
 
 from jumok.config import Config
-from jumok.config.captioner import CaptionerConfig, CnnConfig, RnnDecoderConfig
+from jumok.config.captioner import CaptionerConfig, CnnConfig, GivenConfig, RnnDecoderConfig
 from jumok.config.causal import CausalConfig
+from jumok.config.eye import EyeConfig
 from jumok.config.families import CaptionConfig, MaskedLanguageModelConfig
 from jumok.config.masked import EncoderConfig, MaskedConfig, TextClassifierConfig
 from jumok.config.pictures import ImageClassifierConfig
@@ -22,6 +23,7 @@ from jumok.config.section import ModelSection
 from jumok.config.stack import StackConfig
 from jumok.config.training import TrainingConfig, TranslationTrainingConfig
 from jumok.config.transformer import TransformerConfig
+from jumok.config.vit import VitConfig
 from jumok.errors import ConfigError
 from jumok.models import tensors
 from jumok.models.size import TABLES
@@ -181,7 +183,7 @@ def _transformer_parts(
     source, target, ratio = lengths.source, lengths.target, lengths.ratio
     return [
         *_stack_parts("encoder", model, model.encoder_layers, source, ratio, causal=False),
-        *_stack_parts("decoder", model, model.decoder_layers, target, 1.0, causal=True),
+        *_stack_parts("decoder", model.decoder, model.decoder_layers, target, 1.0, causal=True),
         _cross_part(model, model.decoder_layers, source, ratio),
         _logits(vocabulary, model.dim, TABLES[model.tied]),
         *2 * _learned(model),
@@ -270,6 +272,8 @@ def _captioner_parts(
     if isinstance(encoder, CnnConfig):
         side = encoder.size // encoder.patch
         parts += _convolution_parts(encoder.channels, encoder.blocks, 3, encoder.patch, side, side)
+    elif not isinstance(encoder, GivenConfig):
+        parts += _encoder_of_images(encoder)
     if grid:
         written = encoder.width * dim
         parts.append(_plain_part("cells to states", written, 2.0 * written * cells))
@@ -305,6 +309,24 @@ def _captioner_parts(
     ]
 
 
+def _encoder_of_images(encoder: EyeConfig | VitConfig) -> list[ModelPart]:
+    """What is trained of it, over one image; frozen stages are computed once, before training."""
+    if isinstance(encoder, VitConfig):
+        cut = 3 * encoder.patch**2 * encoder.dim
+        forward = 2.0 * cut * encoder.grid[0] * encoder.grid[1]
+        patches = ModelPart("patches", cut, forward, forward)  # pixels need no gradient
+        states, layers = encoder.states, encoder.layers
+        return [patches, *_stack_parts("image", encoder, layers, states, states, causal=False)]
+    tuned = encoder.tuned_stages
+    if not tuned:
+        return []
+    weights = encoder.weights_by_stage[-tuned - 1 :]
+    _, rows, columns = encoder.frozen_shape
+    # stages at the end have the rows and columns of the first tuned one, or fewer
+    forward = 2.0 * rows * columns * sum(weights)
+    return [_plain_part(f"encoder: last {tuned} stages", sum(weights), forward)]
+
+
 def _convolution_parts(
     channels: tuple[int, ...], blocks: int, colours: int, patch: int, rows: int, columns: int
 ) -> list[ModelPart]:
@@ -327,6 +349,9 @@ def _convolution_parts(
 
 @_parts_by_section.register
 def _image_classifier_parts(model: ImageClassifierConfig, *_: object) -> list[ModelPart]:
+    if model.encoder is not None:
+        labels = LABELS * model.encoder.width
+        return [*_encoder_of_images(model.encoder), _plain_part("labels", labels, 2.0 * labels)]
     rows, columns = -(-model.height // model.patch), -(-model.width // model.patch)
     parts = _convolution_parts(
         model.channels, model.blocks, model.colours, model.patch, rows, columns

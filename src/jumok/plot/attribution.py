@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 MEASURE_NAMES = {
     "weights": "attention",
-    "norms": "norm of the attended value",
+    "norms": "attended norm",
     "rollout": "rollout",
     "flow": "flow",
     "product": "gradient × input",
@@ -57,8 +57,12 @@ def mattered(trace: Trace, word: int | str = 0, *, unit: Unit = "words") -> "Fig
             "this trace contains no attributions.",
             do="record a translation, a caption or a language model again, with nothing changed",
         )
-    own, read = trace.axes[facts.own], trace.axes[facts.read]
-    written = list(own.texts) if unit == "words" else [readable(step.token) for step in trace.steps]
+    read, words = trace.axes[facts.read], unit == "words" and facts.own
+    written = (
+        list(trace.axes[facts.own].texts)
+        if words
+        else [readable(each.token) for each in trace.steps]
+    )
     row = _word_number(word, written)
     end = row + 1 if facts.own == facts.read else None
     columns = list(read.texts if unit == "words" else map(readable, read.tokens))[:end]
@@ -124,7 +128,10 @@ def _share_bars(figure: "SubFigure", facts: Attributions, row: int, columns: lis
 def _share_maps(
     figure: "SubFigure", trace: Trace, facts: Attributions, row: int, grid: tuple[int, int]
 ) -> None:
-    shares = {name: _shares_of(measure[facts.read]) for name, measure in facts.measures.items()}
+    cells = grid[0] * grid[1]  # what comes before them, as [CLS], has no place in the image
+    shares = {
+        name: _shares_of(each[facts.read][:, -cells:]) for name, each in facts.measures.items()
+    }
     most = max(float(np.abs(each).max()) for each in shares.values())
     picture = None if trace.picture is None else pixels_of(trace.picture)
     panels = figure.subplots(ceil(len(shares) / ACROSS), ACROSS, squeeze=False)

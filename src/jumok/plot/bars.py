@@ -8,8 +8,9 @@ import numpy as np
 from jumok.attention.role import Part
 from jumok.errors import ModelError
 from jumok.inspection.explain import PART_ORDER, explain, readable
-from jumok.inspection.trace import Trace
+from jumok.inspection.trace import Site, Trace
 from jumok.plot.board import chosen_site, title_of
+from jumok.plot.cursor import opening
 from jumok.plot.paper import INK, MUTED, new_figure, shade, with_fonts
 
 if TYPE_CHECKING:
@@ -22,15 +23,17 @@ BAR_HEIGHT = 0.26
 
 def row(
     trace: Trace,
-    query: int = 0,
+    query: int | None = None,
     *,
     part: Part | None = None,
     layer: int | None = None,
-    head: int = 0,
+    head: int | None = None,
 ) -> "Figure":
     """One row: the scores before the softmax, the weights after it, and each key's norm.
 
     Args:
+        query: a row of the matrix, from 0; None: the one that the page opens with.
+        head: None: the page's, which is the one with the largest weight in its cell.
         part, layer: as in `alignment`.
 
     Raises:
@@ -38,6 +41,8 @@ def row(
     """
     site = chosen_site(trace, part, layer)
     rows = len(trace.axes[site.queries].tokens)
+    if query is None:
+        query, head = opening(trace, site, head)
     if not 0 <= query < rows:
         raise ModelError("there is no such row.", expected=f"1 to {rows}", got=str(query + 1))
     explained = explain(trace, site, query, head)
@@ -47,7 +52,7 @@ def row(
     panels = {
         f"score: {made}": [look.score for look in explained.looks],
         "weight: softmax of the scores": [look.weight for look in explained.looks],
-        "norm of the attended value: | weight × value |": [look.given for look in explained.looks],
+        "attended norm: | weight × value |": [look.given for look in explained.looks],
     }
     figure = new_figure(9.6, BAR_HEIGHT * len(keys) + 1.3)
     for number, (axes, (title, values)) in enumerate(
@@ -59,11 +64,22 @@ def row(
             if not np.isfinite(value):
                 axes.text(0, place, " hidden by the mask", va="center", fontsize=8, color=MUTED)
     figure.suptitle(
-        f"{explained.query}: {title_of(site)}, layer {site.layer + 1}, head {head + 1}",
+        f"{_step_name(trace, site, query)}: {title_of(site)}, layer {site.layer + 1}, "
+        f"head {explained.head + 1}",
         fontsize=11,
         color=INK,
     )
     return with_fonts(figure)
+
+
+def _step_name(trace: Trace, site: Site, query: int) -> str:
+    """A query, or the step that has read one token and writes the next."""
+    tokens = trace.axes[site.queries].tokens
+    written = [*tokens[1:], *(step.token for step in trace.steps[len(tokens) - 1 :])]
+    read = readable(tokens[query])
+    if site.part not in ("decoder", "cross") or query >= len(written):
+        return read
+    return f"reads {read} → writes {readable(written[query])}"
 
 
 def switches(trace: Trace) -> "Figure":
@@ -116,7 +132,7 @@ def choices(trace: Trace) -> "Figure":
     for number, (axes, step) in enumerate(zip(panels.flat, trace.steps, strict=False), start=1):
         axes.set_axis_on()
         values = [exp(value) for _, value in step.best]
-        bars = _bar_panel(axes, [readable(token) for token, _ in step.best], values, "{:.2f}")
+        bars = _bar_panel(axes, [readable(token) for token, _ in step.best], values, "{:.2g}")
         for bar, (token, _) in zip(bars, step.best, strict=True):
             bar.set_facecolor(dark if token == step.token else pale)
         axes.set_xlim(0, 1.25)

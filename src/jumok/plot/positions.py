@@ -20,7 +20,9 @@ LEGEND = 8
 CURVES = {
     "rotary": "mean cosine of the angles of rotation",
     "alibi": "factor on the weight of a key, e^bias",
+    "relative": "factor on the weight of a key, e^bias, as a share of the largest",
 }
+BIASES = "alibi", "relative"
 CURVES_OF_A_TABLE = "cosine of the vectors of two positions"
 
 OWN_SCALE = ("learned", "index")
@@ -33,7 +35,7 @@ def positions(trace: Trace, stack: str | None = None) -> "Figure":
     A table of vectors (sinusoidal, learned, index, fraction, binary): positions down, dimensions
     across; the curve is the cosine of two positions by their distance, the mean over all pairs with
     the range from the smallest to the largest. Rotary: the cosine of the angle of each pair of
-    dimensions by distance, and its mean. ALiBi: e^bias of each head by distance.
+    dimensions by distance, and its mean. ALiBi, relative: e^bias of each head by distance.
 
     Args:
         trace: one with the analysis of the layers, as `jumok.trace` and `jumok look` make it.
@@ -49,7 +51,7 @@ def positions(trace: Trace, stack: str | None = None) -> "Figure":
     most = (np.abs(image).max() or 1.0) if place.kind in OWN_SCALE else 1.0
     figure = new_figure(9.6, 3.8)
     left, right = figure.subplots(1, 2, width_ratios=(1.15, 1))
-    factors = place.kind == "alibi"  # from 0 to 1
+    factors = place.kind in BIASES  # from 0 to 1
     drawn = left.imshow(
         image, cmap=colours() if factors else diverging_colours(),
         vmin=0 if factors else -most, vmax=most, aspect="auto",
@@ -110,5 +112,5 @@ def _plot_curves(axes: "Axes", place: StackPositions) -> None:
         axes.legend(frameon=False, fontsize=8)
     axes.set_title(CURVES.get(place.kind, CURVES_OF_A_TABLE), fontsize=9, loc="left")
     axes.set_xlabel("distance", color=MUTED)
-    axes.set_ylim(0 if place.kind == "alibi" else -1, 1.05)
+    axes.set_ylim(0 if place.kind in BIASES else -1, 1.05)
     axes.spines[["top", "right"]].set_visible(False)

@@ -30,7 +30,7 @@ class AlibiPositions(nn.Module):
 
     def __init__(self, heads: int) -> None:
         super().__init__()
-        self._slopes = Constant(torch.tensor(slopes(heads)))
+        self._slopes = Constant(torch.tensor(slopes(heads), device="cpu"))
 
     @classmethod
     def of(cls, sizes: PositionSizes) -> "AlibiPositions":

@@ -2,7 +2,7 @@
 
 import torch
 
-from jumok.shapes import Float, Tensor
+from jumok.shapes import Shaped, Tensor
 
 
 class Constant:
@@ -12,10 +12,10 @@ class Constant:
     waited for at every call.
     """
 
-    def __init__(self, values: Float[Tensor, "*axes"]) -> None:
+    def __init__(self, values: Shaped[Tensor, "*axes"]) -> None:
         self._copies = {values.device: values}
 
-    def on(self, device: torch.device) -> Float[Tensor, "*axes"]:
+    def on(self, device: torch.device) -> Shaped[Tensor, "*axes"]:
         """The tensor on this device."""
         copy = self._copies.get(device)
         if copy is None:

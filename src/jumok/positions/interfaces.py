@@ -13,6 +13,7 @@ the sizes of a model.
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+from jumok.config.stack import RotaryScaling
 from jumok.shapes import Float, Tensor
 
 
@@ -25,6 +26,10 @@ class PositionSizes:
         heads, head_dim: their number, and the width of one head's query.
         length: the number of positions.
         base: of the wavelengths of rotary positions.
+        scaling: how these reach further; None: they do not.
+        causal: whether queries see no later keys.
+        buckets: of relative positions, the rows of their table.
+        distance: from which on all of them are alike.
     """
 
     dim: int
@@ -32,6 +37,10 @@ class PositionSizes:
     head_dim: int
     length: int
     base: float = 1e4
+    scaling: RotaryScaling | None = None
+    causal: bool = False
+    buckets: int = 32
+    distance: int = 128
 
 
 @runtime_checkable  # the tests check annotations while they run

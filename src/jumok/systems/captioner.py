@@ -13,7 +13,8 @@ from jumok.alignment.setting import AlignmentSetting
 from jumok.alignment.words import merge_words
 from jumok.attention.events import emit
 from jumok.bundle.reading import Bundle
-from jumok.config.captioner import CaptionerConfig, CnnConfig
+from jumok.config.captioner import CaptionerConfig, GivenConfig
+from jumok.config.vit import VitConfig
 from jumok.data.captions.store import InputReader, feature_reader, pixel_reader
 from jumok.data.files.images import content_of
 from jumok.data.tokenizer import END, START, Tokenizer, normalize, plain_words
@@ -330,7 +331,7 @@ class Captioner(BesideTorch[NativeModel]):
             return Looks((), seen.new_zeros(0, *self._model.grid))
         cells = range(seen.shape[1])
         merged = torch.from_numpy(merge_words(seen.numpy(), cells, of_piece))
-        return Looks(words, merged.unflatten(1, self._model.grid))
+        return Looks(words, merged[:, len(self._model.before) :].unflatten(1, self._model.grid))
 
     def words_of(self, pieces: Sequence[int]) -> tuple[tuple[str, ...], list[int]]:
         """The words that plain spaces separate, and for each token the index of its word; both are
@@ -347,6 +348,8 @@ class Captioner(BesideTorch[NativeModel]):
 def picture_reader_of(config: CaptionerConfig) -> InputReader:
     """The reader of images that the model was trained with."""
     encoder = config.encoder
-    if isinstance(encoder, CnnConfig):
-        return pixel_reader(encoder.size)
-    return feature_reader(encoder.rows, encoder.columns, encoder.dim)
+    if isinstance(encoder, GivenConfig):
+        return feature_reader(encoder.rows, encoder.columns, encoder.dim)
+    if isinstance(encoder, VitConfig):
+        return pixel_reader(encoder.size, encoder.resample, encoder.resized)
+    return pixel_reader(encoder.size)

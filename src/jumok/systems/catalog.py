@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import overload
 
-from jumok.bundle.huggingface import detect_huggingface
 from jumok.bundle.reading import Bundle, read_bundle
-from jumok.errors import BundleError, Location
+from jumok.errors import BundleError, ConfigError, Location
+from jumok.interop.layouts.catalog import is_foreign
 from jumok.kinds import KINDS, Kind
 from jumok.systems.base import AnySystem, System
 from jumok.systems.device import EngineName, EnginePrecision
@@ -79,10 +79,28 @@ class OpenedModel:
                 )
 
 
+def for_languages(system: AnySystem, source: str | None, target: str | None) -> AnySystem:
+    """The system for a pair of its languages; None is any (`Translator.between`).
+
+    Raises:
+        ConfigError: there is no such pair, or there are several; it is no translator.
+    """
+    between = getattr(system, "between", None)
+    if between is not None:
+        return between(source or "", target or "")
+    if source or target:
+        raise ConfigError(
+            "only a translator has languages to choose from.",
+            got=f"--from and --to for {system.task}",
+            do="leave them out",
+        )
+    return system
+
+
 def open_model(*folders: Bundle | Path | str) -> OpenedModel:
     """Reads everything of the models but their weights; a bundle that was read is not read again.
 
-    A folder may also hold a model of transformers, which is then imported (`jumok.interop`).
+    A folder or file may also be a model of others, which is then imported (`jumok.interop`).
 
     Raises:
         BundleError: no folder is given; a bundle is missing, damaged or unsafe; its task is not
@@ -163,7 +181,7 @@ def load(
 def _open_part(folder: Bundle | Path | str) -> Bundle:
     if isinstance(folder, Bundle):
         return folder
-    if detect_huggingface(Path(folder)) is None:
+    if not is_foreign(Path(folder)):
         return read_bundle(Path(folder))
     from jumok.interop.importing import imported_bundle
 

@@ -143,16 +143,18 @@ class SourceReader(System):
 
         for part in cut_lines([text], self.tokenizer, self.max_tokens):
             (batch,) = source_batches([part.ids], sentences=1)
-            rows = part.first_word + torch.tensor(self.tokenizer.words(part.ids))
-            # a token that decodes to a space opens a word that the text does not have
-            rows.clamp_(max=len(words) - 1)
+            rows = torch.tensor(self.tokenizer.words(part.ids))
+            of_words = rows >= 0  # names of languages belong to none
             states = self._states(batch)[0]
             if len(states) < len(rows):
                 raise ModelError(
                     "this model has no word vectors: its encoder writes one vector for a sentence.",
                     do="use sentence vectors, or a model with attention",
                 )
-            sums.index_add_(0, rows, states[: len(rows)])
+            states = states[: len(rows)][of_words]
+            # a token that decodes to a space opens a word that the text does not have
+            rows = (part.first_word + rows[of_words]).clamp(max=len(words) - 1)
+            sums.index_add_(0, rows, states)
             counts.index_add_(0, rows, torch.ones(len(rows), 1))
         return tuple(words), sums / counts.clamp(min=1)
 

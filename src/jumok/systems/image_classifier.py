@@ -124,4 +124,4 @@ def _shape_of(bundle: Bundle) -> Shape:
             got=config.kind,
             place=Location(bundle.folder),
         )
-    return Shape(config.height, config.width, config.colours)
+    return Shape(*config.input_shape)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 from jumok.attention.events import emit
+from jumok.bundle.card import ChatFormat
 from jumok.bundle.reading import CONFIG, TOKENIZER, Bundle
 from jumok.data.texts.corpus import Rule
 from jumok.data.texts.tokenizer import TextTokenizer, certain_text, load_text_tokenizer
@@ -19,6 +20,7 @@ from jumok.decoding.writing import Watch
 from jumok.engine.language import NativeCausal
 from jumok.errors import BundleError, DataError, Location, ModelError
 from jumok.systems.base import FOUND, GIVEN, ROWS, Facts, known_origin, numbered
+from jumok.systems.conversation import Conversation, Messages, conversation_of, text_before
 from jumok.systems.device import EngineName, EnginePrecision, choose_device, dtype_of
 from jumok.systems.given import text_of, texts_in
 from jumok.systems.loading import check_vocabulary, load_ready_model, only_one, read_bundles
@@ -134,6 +136,7 @@ class LanguageModel(BesideTorch[NativeCausal]):
                 got=f"{tokenizer.size} subwords",
             )
         self.tokenizer, self.context, self.documents = tokenizer, context, documents
+        self.chat_format: ChatFormat | None = None
         self._held = model
 
     @property
@@ -171,6 +174,7 @@ class LanguageModel(BesideTorch[NativeCausal]):
         check_vocabulary(bundle, system.tokenizer.size)
         system.context = bundle.config.max_tokens
         system.documents = _rule(bundle.config.documents, bundle.folder / CONFIG)
+        system.chat_format = bundle.config.chat
         system._precision = choice.precision
         if choice.native:
             system._unread, system._engine = (bundle,), native_causal(bundle, choice.precision)
@@ -189,21 +193,29 @@ class LanguageModel(BesideTorch[NativeCausal]):
     def _modules(self) -> Sequence[CausalLanguageModel]:
         return [self._model]
 
+    def conversation(self, messages: Messages) -> Conversation:
+        """What is read of messages, the last of which is answered; `generate` takes it as a prompt.
+
+        Raises:
+            ConfigError: the model reads no conversations, or not these.
+        """
+        return conversation_of(messages, self.chat_format, self.tokenizer)
+
     def generate(
         self,
-        prompt: str = "",
+        prompt: str | Conversation = "",
         options: DecodingOptions = FOR_CONTINUATION,
         *,
         max_tokens: int = 256,
     ) -> Iterator[str]:
-        """The text that follows `prompt`, in parts, each as soon as it is final.
+        """The text that follows `prompt`, or answers it, in parts, each as soon as it is final.
 
         Text longer than the model's context is read and written in a sliding window
         (`jumok.decoding.window`). Beam search has no final text before its end, so it yields one
         part.
 
         Args:
-            prompt: may be empty: the text then starts from scratch.
+            prompt: may be empty: the text then starts from scratch; or a `conversation`.
             options: how to decode; its lengths and `nbest` have no effect here, `stop` only here.
             max_tokens: the maximum number of tokens to write.
 
@@ -212,11 +224,12 @@ class LanguageModel(BesideTorch[NativeCausal]):
             ModelError: logits are not finite numbers.
         """
         tokens = self.generate_tokens(prompt, options, max_tokens=max_tokens)
-        return until_stop(certain_text(self.tokenizer, prompt, tokens), options.stop)
+        stop = options.stop if isinstance(prompt, str) else (*options.stop, *prompt.stop)
+        return until_stop(certain_text(self.tokenizer, text_before(prompt), tokens), stop)
 
     def generate_tokens(
         self,
-        prompt: str = "",
+        prompt: str | Conversation = "",
         options: DecodingOptions = FOR_CONTINUATION,
         *,
         max_tokens: int = 256,
@@ -236,7 +249,7 @@ class LanguageModel(BesideTorch[NativeCausal]):
 
     def writer(
         self,
-        prompt: str = "",
+        prompt: str | Conversation = "",
         options: DecodingOptions = FOR_CONTINUATION,
         *,
         max_tokens: int = 256,
@@ -255,10 +268,14 @@ class LanguageModel(BesideTorch[NativeCausal]):
         return self._on_engine(engine, ids, options, watch)
 
     def _asked(
-        self, prompt: str, options: DecodingOptions, max_tokens: int
+        self, prompt: str | Conversation, options: DecodingOptions, max_tokens: int
     ) -> tuple[list[int], DecodingOptions]:
         """The tokens of a prompt, and the options with the limits of its text."""
-        ids = self.tokenizer.encode(text_of(prompt, "prompt"))
+        if isinstance(prompt, Conversation):
+            options = replace(options, start=prompt.tokens[0])
+            ids = [*prompt.tokens[1:]]
+        else:
+            ids = self.tokenizer.encode(text_of(prompt, "prompt"))
         return ids, replace(
             options, nbest=1, minimum_length=0, maximum_length=len(ids) + max_tokens,
             maximum_ratio=None, forbidden=(PAD, UNKNOWN, START),

@@ -9,18 +9,23 @@ import torch
 
 from jumok.attention.events import emit
 from jumok.bundle.reading import Bundle
+from jumok.config.masked import MaskedConfig
+from jumok.data.pairs.batches import fill, framed
+from jumok.data.pairs.rows import batched_rows
 from jumok.data.texts.batches import plain_batches
 from jumok.data.texts.masking import word_starts
-from jumok.data.tokenizer import SPACE, SPECIALS, Tokenizer
+from jumok.data.tokenizer import END, SPACE, SPECIALS, START, Tokenizer
+from jumok.engine.transformer import NativeEncoder
 from jumok.errors import DataError, ModelError
-from jumok.layers.pooling import mean_of_real
 from jumok.models.masked import MaskedLanguageModel
 from jumok.shapes import Bool, Float, Int, Tensor
-from jumok.systems.base import GIVEN, ROWS, Facts, System, loaded_from
-from jumok.systems.device import PrecisionName
+from jumok.systems.base import GIVEN, ROWS, Facts, known_origin
+from jumok.systems.device import EngineName, EnginePrecision, cores
 from jumok.systems.embedding import own_space
 from jumok.systems.given import text_of, texts_in
-from jumok.systems.loading import load_one, load_tokenizer
+from jumok.systems.loading import load_one, load_tokenizer, read_bundles
+from jumok.systems.native.beside_torch import BesideTorch, each_batch
+from jumok.systems.native.models import choose_engine, weights_of
 from jumok.systems.words import WordSpace
 
 GAP_PATTERN = re.compile(r"\[MASK\]|_{3,}")
@@ -54,14 +59,20 @@ class Filled:
         return asdict(self)
 
 
-class MaskedModel(System):
+class MaskedModel(BesideTorch[NativeEncoder]):
     """A trained masked language model.
+
+    The native engine embeds texts; torch fills gaps.
+
+    Attributes:
+        threads: of the native engine, each of which reads a batch.
 
     Args:
         max_tokens: the maximum number of tokens of a text that are read at once.
     """
 
     task = "masked-lm"
+    threads = 1
 
     def __init__(self, model: MaskedLanguageModel, tokenizer: Tokenizer, max_tokens: int) -> None:
         self._model = model
@@ -79,18 +90,43 @@ class MaskedModel(System):
         cls,
         *folders: Bundle | Path | str,
         device: str = "auto",
-        precision: PrecisionName = "fp32",
+        precision: EnginePrecision = "auto",
+        engine: EngineName = "torch",
+        threads: int = 0,
     ) -> "MaskedModel":
-        """The bundle in this folder.
+        """The bundle in this folder; arguments as of `jumok.load`.
+
+        Beside the engine the model is there on torch, too, in float32.
 
         Raises:
             BundleError: a bundle is missing, damaged or unsafe, or there are several.
-            ConfigError: the device does not exist.
+            ConfigError: the device does not exist, or the engine does not serve the model.
         """
-        bundle, model = load_one(folders, MaskedLanguageModel, device, precision)
-        tokenizer = load_tokenizer(bundle)
-        return loaded_from(
-            cls(model, tokenizer, bundle.config.max_tokens), [bundle], device, precision
+        bundles = read_bundles(folders, cls.task) if folders else []
+        choice = choose_engine(bundles, device, precision, engine)
+        bundle, model = load_one(
+            bundles, MaskedLanguageModel, "cpu" if choice.native else device, choice.torch_precision
+        )
+        system = cls(model, load_tokenizer(bundle), bundle.config.max_tokens)
+        system.threads, system._precision = threads or cores(), choice.precision
+        if choice.native:
+            config = MaskedConfig.model_validate(bundle.config.model)
+            system._engine = NativeEncoder(config, weights_of(model), choice.precision)
+        given = {"device": device, "precision": precision, "engine": engine, "threads": threads}
+        return known_origin(system, [bundle], **given)
+
+    @classmethod
+    def load_on(
+        cls,
+        engine: EngineName,
+        *folders: Bundle | Path | str,
+        device: str = "auto",
+        precision: EnginePrecision = "auto",
+        threads: int = 0,
+    ) -> "MaskedModel":
+        """As `load`."""
+        return cls.load(
+            *folders, device=device, precision=precision, engine=engine, threads=threads
         )
 
     @property
@@ -151,10 +187,13 @@ class MaskedModel(System):
         ids = [each[: self.max_tokens] for each in self.tokenizer.encode_batch(texts)]
         vectors = torch.empty(len(ids), self._table.shape[1])
         emit(self, GIVEN, len(texts))
-        for tokens, allowed, rows in plain_batches(ids, batch_size):
+
+        def read(rows: list[int]) -> None:
             emit(self, ROWS, rows)
-            allowed = None if allowed is None else allowed.to(self._table.device)
-            vectors[rows] = mean_of_real(self._states(tokens, allowed), allowed).float().cpu()
+            for row, states in zip(rows, self._states([ids[row] for row in rows]), strict=True):
+                vectors[row] = states.mean(0)
+
+        each_batch(list(batched_rows(ids, batch_size)), read, self.threads if self.engine else 1)
         return vectors
 
     def word_vectors(self, text: str) -> tuple[tuple[str, ...], Float[Tensor, "words dim"]]:
@@ -164,8 +203,8 @@ class MaskedModel(System):
         ids = self.tokenizer.encode(text_of(text, "text"))[: self.max_tokens]
         if not ids:
             return (), torch.empty(0, self._table.shape[1])
-        ((tokens, allowed, _),) = plain_batches([ids], 1)
-        states = self._states(tokens, allowed)[0, 1:-1].float().cpu()
+        (states,) = self._states([ids])
+        states = states[1:-1]
         words = torch.tensor(self.tokenizer.words(ids))
         sums = torch.zeros(int(words[-1]) + 1, states.shape[1]).index_add_(0, words, states)
         names = self.tokenizer.split(text)[: len(sums)]
@@ -179,10 +218,17 @@ class MaskedModel(System):
         return self._model.encoder.embedding.table
 
     @torch.inference_mode()
-    def _states(
-        self, tokens: Int[Tensor, "batch length"], allowed: Bool[Tensor, "batch length"] | None
-    ) -> Float[Tensor, "batch length dim"]:
-        return self._model.encoder(tokens.to(self._table.device), allowed)
+    def _states(self, ids: Sequence[Sequence[int]]) -> list[Float[Tensor, "length dim"]]:
+        """The last block's states of each text, with those of START and END."""
+        engine = self.engine
+        if engine is not None:
+            texts = [[START, *each, END] for each in ids]
+            return list(map(torch.from_numpy, engine.states(texts)))
+        tokens, allowed = framed(*fill(ids))
+        device = self._table.device
+        allowed = None if allowed is None else allowed.to(device)
+        states = self._model.encoder(tokens.to(device), allowed).float().cpu()
+        return [of_text[: len(each) + 2] for of_text, each in zip(states, ids, strict=True)]
 
     @torch.inference_mode()
     def _probabilities(

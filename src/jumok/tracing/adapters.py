@@ -45,11 +45,12 @@ class Names(Protocol):
 def text_axis(
     names: Names, ids: Sequence[int], before: Sequence[int] = (), after: Sequence[int] = ()
 ) -> Axis:
-    """The tokens with their words; START and END belong to none."""
-    words = names.words(ids)
+    """The tokens with their words; START, END and names of languages belong to none."""
+    words = [None if word < 0 else word for word in names.words(ids)]
     groups: dict[int, list[int]] = {}
     for word, piece in zip(words, ids, strict=True):
-        groups.setdefault(word, []).append(piece)
+        if word is not None:
+            groups.setdefault(word, []).append(piece)
     return Axis(
         tokens=tuple(names.pieces([*before, *ids, *after])),
         words=(*(None for _ in before), *words, *(None for _ in after)),
@@ -173,7 +174,7 @@ def writer_adapter(
 ) -> ModelAdapter:
     """Texts that an encoder reads, or images as cells of a grid; a decoder writes texts."""
     if isinstance(model, CaptionerModel):
-        axes = {"picture": grid_axis(*model.grid)}
+        axes = {"picture": grid_axis(*model.grid, model.before)}
         sequences = of_writers("picture", "image")
         return ModelAdapter(
             model, "captioning", name, lambda _, __: axes, names, sequences, "target", True,
@@ -208,7 +209,14 @@ def reader_adapter(
 
 
 def image_adapter(model: ImageClassifier, name: str, labels: Sequence[str] = ()) -> ModelAdapter:
-    """Images, read as feature maps, and labels."""
+    """Images, read as feature maps or as patches, and labels."""
+    if model.patches is not None:
+        axes = {"picture": grid_axis(*model.patches, model.before)}
+        sequences = by_part({"image": Sequences("picture", "picture")})
+        return ModelAdapter(
+            model, "image-classification", name, lambda _, __: axes, sequences=sequences,
+            labels=labels,
+        )  # fmt: skip
     return ModelAdapter(model, "image-classification", name, _grids, labels=labels)
 
 

@@ -1,6 +1,6 @@
 """The trace of a captioner's decisions on one image: what each word attends to."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -12,17 +12,19 @@ from jumok.alignment.words import Weights
 from jumok.data.tokenizer import END, START
 from jumok.decoding.options import FOR_CAPTIONS
 from jumok.decoding.torch_stepper import decode
-from jumok.inspection.attribution import AxisMatrices
 from jumok.inspection.findings import SearchTree, TraceFindings
-from jumok.inspection.gradients_and_occlusion import occlude_patches, written_over
-from jumok.inspection.sites import float64_of
-from jumok.models.captioner import CaptionerModel as Model
-from jumok.models.captioner import GridWriter
+from jumok.inspection.gradients_and_occlusion import written_log_probabilities, written_over
 from jumok.models.memory import Memory
-from jumok.shapes import Int, Tensor
+from jumok.shapes import Tensor
 from jumok.systems.captioner import Captioner
 from jumok.tracing.adapters import ModelAdapter, writer_adapter
-from jumok.tracing.forced import ForcedPass, Tracer, after_every_prefix, device_of
+from jumok.tracing.forced import (
+    ForcedPass,
+    Tracer,
+    after_every_prefix,
+    device_of,
+    effect_of_pixels,
+)
 from jumok.tracing.request import TraceRequest, check_tokens, given_tokens
 from jumok.tracing.search_tree import search_with_tree
 
@@ -43,20 +45,23 @@ def force_caption(captioner: Captioner, picture: str, request: TraceRequest) -> 
         write, search = _search_caption(captioner, read, request)
     else:
         write = given_tokens(request.target, tokenizer, captioner.max_tokens, "one caption")
-    target = None
-    if isinstance(model.writer, GridWriter):  # one vector gives none to cells
-        begun = torch.tensor([[START, *write]], device=read.device)
-        target = model, read, begun, torch.tensor([*write, END], device=read.device)
+    begun = torch.tensor([[START, *write]], device=read.device)
+    written = torch.tensor([*write, END], device=read.device)
+    cells = model.editable is not None  # one vector gives none to cells
+
+    def score(pixels: Tensor) -> Tensor:
+        return written_log_probabilities(model, model.encode(pixels), begun, written)
+
     return ForcedPass(
         partial(after_every_prefix, model, read, write),
         Path(picture).name,
         [*write, END],
         tokenizer.decode(write),
         TraceFindings(written=tuple(write), search=search),
-        target=partial(written_over, *target) if target else None,
-        measures=partial(_patches, captioner, *target, request.extras.check_cancelled)
-        if target
-        else dict,
+        target=(lambda _: written_over(model, read, begun, written)) if cells else None,
+        measures=(lambda _: {})
+        if captioner.reads_features
+        else partial(effect_of_pixels, score, read, "picture", request.extras.check_cancelled),
     )
 
 
@@ -76,21 +81,6 @@ def _search_caption(
         replace(request, options=replace(request.options, maximum_length=longest)),
         None if captioner.reading is None else partial(_caption_attention, captioner, memory),
     )
-
-
-def _patches(
-    captioner: Captioner,
-    model: Model,
-    read: Tensor,
-    target: Int[Tensor, "1 target"],
-    written: Int[Tensor, " target"],
-    check_cancelled: Callable[[], None],
-) -> dict[str, AxisMatrices]:
-    """The effect of occluding the pixels of each cell; features have no pixels."""
-    if captioner.reads_features:
-        return {}
-    costs = occlude_patches(model, read, target, written, check_cancelled)
-    return {"patch": {"picture": float64_of(costs)}}
 
 
 def _caption_attention(

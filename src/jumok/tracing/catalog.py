@@ -13,7 +13,7 @@ from jumok.errors import DataError, Location
 from jumok.inspection.hooks.intervene import UNCHANGED, Change
 from jumok.inspection.trace import Level, Trace
 from jumok.systems.base import System
-from jumok.systems.catalog import OpenedModel, open_model
+from jumok.systems.catalog import OpenedModel, for_languages, open_model
 from jumok.systems.device import PrecisionName
 from jumok.tracing.forced import trace_with, tracer_of
 from jumok.tracing.request import EVERYTHING, TRACE_LEVEL, Analyses, TraceRequest
@@ -76,21 +76,26 @@ class Family(NamedTuple):
 
 
 def load_family(
-    *folders: Path | str, device: str = "auto", precision: PrecisionName = "fp32"
+    *folders: Path | str,
+    device: str = "auto",
+    precision: PrecisionName = "fp32",
+    between: tuple[str | None, str | None] = (None, None),
 ) -> Family:
     """The tracer of the model in this folder; several folders make an ensemble.
 
     Args:
         precision: of the passes that are shown. In "fp32" the native engine may search for the
             output, in the number format of the bundle, as for `jumok translate`.
+        between: the languages, of a translator of several pairs.
 
     Raises:
         BundleError: a bundle is missing, damaged or unsafe, or its task is not known.
-        ConfigError: the device does not exist.
+        ConfigError: the device does not exist, or the model does not have these languages.
     """
     opened = open_model(*folders)
     whole = precision == "fp32"
     system = opened.load(device, "auto" if whole else precision, "auto" if whole else "torch")
+    system = for_languages(system, *between)
     return Family(
         partial(trace, system), tracer_of(system).options, opened.kind.reads, system, opened
     )

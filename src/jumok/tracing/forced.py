@@ -5,6 +5,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -13,7 +14,7 @@ from jumok.data.tokenizer import START
 from jumok.decoding import DecodingOptions
 from jumok.inspection.attribution import AxisMatrices, attributions_of
 from jumok.inspection.findings import Attributions, LayerFindings, TraceFindings, Unit
-from jumok.inspection.gradients_and_occlusion import ForcedTarget
+from jumok.inspection.gradients_and_occlusion import ForcedTarget, occlude_patches
 from jumok.inspection.hooks.intervene import changed, without_each_head
 from jumok.inspection.hooks.listening import record_pass
 from jumok.inspection.hooks.walking import add_recurrent, watch_walk
@@ -47,7 +48,7 @@ class ForcedPass:
     Attributes:
         run: the log-probabilities of all choices, for so many copies of the input.
         chosen: what was chosen at each position; None: the most probable.
-        target: makes the output as one that attributions force; None: there is none.
+        target: makes the output of the trace as one that attributions force; None: there is none.
         measures: makes further measures of attribution, by tokens.
         copied: there is nothing to read.
         segment, segments: as in `Trace`.
@@ -58,8 +59,8 @@ class ForcedPass:
     chosen: Sequence[int] | None = None
     output: str | None = None
     findings: TraceFindings = field(default_factory=TraceFindings)
-    target: Callable[[], ForcedTarget] | None = None
-    measures: Callable[[], Mapping[str, AxisMatrices]] = dict
+    target: Callable[[Trace], ForcedTarget] | None = None
+    measures: Callable[[Trace], Mapping[str, AxisMatrices]] = lambda _: {}
     copied: bool = False
     segment: int | None = 0
     segments: int = 1
@@ -170,9 +171,10 @@ def _attributions(
     """The attributions of what was written; None: not requested, or no word was written."""
     if forced.target is None or request.change or not request.extras.attribution:
         return None
-    target = forced.target()
+    target = forced.target(trace)
     # A token is written one step before it is read: `count` steps write tokens 1 to count.
-    if all(word is None for word in trace.axes[target.own].words[1 : target.count + 1]):
+    own = trace.axes[target.own].words if target.own else ()
+    if own and all(word is None for word in own[1 : target.count + 1]):
         return None
 
     def states(rows: int, steps: int, same: bool) -> Float[Tensor, "rows steps dim"]:
@@ -180,7 +182,7 @@ def _attributions(
         return target.states(rows, steps, same)
 
     text = replace(target, states=states)
-    return attributions_of(text, trace.sites, trace.axes, forced.measures())
+    return attributions_of(text, trace.sites, trace.axes, forced.measures(trace))
 
 
 def after_every_prefix(
@@ -194,6 +196,21 @@ def after_every_prefix(
     tokens = torch.tensor([[START, *written]], device=source.device).expand(rows, -1)
     memory = model.encode(source.expand(rows, *source.shape[1:]))
     return model.decoder(memory, tokens).float().log_softmax(dim=-1)
+
+
+def effect_of_pixels(
+    score: Callable[[Tensor], Float[Tensor, "rows written"]],
+    picture: Tensor,
+    name: str,
+    check_cancelled: Callable[[], None],
+    trace: Trace,
+) -> dict[str, AxisMatrices]:
+    """The effect of covering the pixels of each cell of an axis; what is no cell has none."""
+    axis = trace.axes[name]
+    assert axis.grid is not None
+    effects = float64_of(occlude_patches(score, picture, axis.grid, check_cancelled))
+    before = len(axis.tokens) - len(axis.texts)
+    return {"patch": {name: np.pad(effects, ((0, 0), (before, 0)))}}
 
 
 def device_of(model: nn.Module) -> torch.device:

@@ -53,7 +53,7 @@ def force_continuation(system: LanguageModel, text: str, request: TraceRequest) 
         tokens,
         tokenizer.decode(tokens)[len(tokenizer.decode(prompt)) :],
         TraceFindings(written=tuple(write), search=search, prompt=len(prompt), own_rows=True),
-        target=partial(written_alone, model.decoder, model.hidden, [START, *tokens]),
+        target=lambda _: written_alone(model.decoder, model.hidden, [START, *tokens]),
     )
 
 

@@ -12,13 +12,17 @@ import torch
 from jumok.data.pictures.batches import as_tensor
 from jumok.data.tokenizer import END, START
 from jumok.errors import DataError
+from jumok.inspection.attribution import AxisMatrices
 from jumok.inspection.findings import TraceFindings
+from jumok.inspection.gradients_and_occlusion import ForcedTarget, labelled
+from jumok.inspection.rollout import finest_axis
+from jumok.inspection.trace import Trace
 from jumok.shapes import Float, Tensor
 from jumok.systems.image_classifier import ImageClassification
 from jumok.systems.masked_model import MaskedModel
 from jumok.systems.text_classifier import TextClassification
 from jumok.tracing.adapters import WithMask, image_adapter, reader_adapter
-from jumok.tracing.forced import ForcedPass, Tracer, device_of
+from jumok.tracing.forced import ForcedPass, Tracer, device_of, effect_of_pixels
 from jumok.tracing.request import TraceRequest, check_length, check_tokens
 
 
@@ -124,7 +128,20 @@ def force_picture_class(
         logits = model(read.expand(rows, *read.shape[1:]))
         return logits[:, None].float().log_softmax(dim=-1)
 
-    return ForcedPass(run, Path(picture).name, label_of(request.target, system.labels))
+    chosen = label_of(request.target, system.labels) or run(1)[0].argmax(1).tolist()
+
+    def target(trace: Trace) -> ForcedTarget:
+        axis = finest_axis(trace.sites, trace.axes)
+        return labelled(model, read, chosen[0], axis, len(trace.axes[axis].tokens))
+
+    def score(pixels: Tensor) -> Float[Tensor, "rows 1"]:
+        return model(pixels).float().log_softmax(dim=-1)[:, chosen]
+
+    def pixels(trace: Trace) -> dict[str, AxisMatrices]:
+        axis = finest_axis(trace.sites, trace.axes)
+        return effect_of_pixels(score, read, axis, request.extras.check_cancelled, trace)
+
+    return ForcedPass(run, Path(picture).name, chosen, None, target=target, measures=pixels)
 
 
 PICTURE_CLASS: Tracer[ImageClassification] = Tracer(

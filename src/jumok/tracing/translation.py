@@ -58,7 +58,7 @@ def force_translation(translator: Translator, text: str, request: TraceRequest) 
         [*write, END],
         output,
         TraceFindings(written=tuple(write), search=search),
-        target=partial(_target, model, source, write),
+        target=lambda _: _target(model, source, write),
         copied=copied,
         segment=number,
         segments=max(len(cut.parts), 1),
@@ -90,9 +90,12 @@ def _search_translation(
     """
     tokenizer, options = translator.tokenizer, translator.settled(request.options)
     check_tokens(request.prefix, tokenizer.size)
+    opening = tokenizer.target.opening
+    request = replace(request, options=options, prefix=request.prefix or opening)
     forced = None
     if request.prefix:
-        forced = [list(request.prefix) if at == number else [] for at in range(len(cut.parts))]
+        own = range(len(cut.parts))
+        forced = [list(request.prefix if at == number else opening) for at in own]
     with cancel_scope(request.extras.check_cancelled):
         written = translator.write(cut, options, forced, alignments=cut.tagged)
     (answer,) = cut.joined(written, None if options.sample else options.nbest, False)
@@ -107,7 +110,6 @@ def _search_translation(
         return sources.select([0] * len(paths)).attention(paths)
 
     attended = attention if translator.aligns else None
-    request = replace(request, options=options)
     found, tree = search_with_tree(sources.search, tokenizer, request, attended)
     return answer.text, best, tree if found == best else SearchTree()
 

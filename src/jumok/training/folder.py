@@ -12,6 +12,7 @@ validation.tsv, test.tsv  pairs that were held out of the training data
 cleaning.json           what the filters found in pairs of sentences
 smallworld/, scenes/    the built-in corpus, if it is used
 start.json, earlier/    the model that is trained further, and the data of its earlier training
+further.json            its scores before and after
 .lock, .lock.json       the process that is training here (lock.py)
 """
 
@@ -36,8 +37,10 @@ RECIPE = "recipe.toml"
 VALIDATED = "steps"
 CLEANING = "cleaning.json"
 SMALLWORLD, SCENES = "smallworld", "scenes"  # generated training data
+EYE = "eye.safetensors"  # the weights of a pretrained encoder
 VALIDATION, TEST = "validation.tsv", "test.tsv"
 START, EARLIER = "start.json", "earlier"  # the model that is trained further, and its data
+FURTHER = "further.json"
 # What a resumed run may change: its length, its log and its speed, but not its steps.
 FREE_TO_CHANGE = frozenset(
     {
@@ -91,7 +94,7 @@ def start(folder: Path) -> None:
         for generated in (SMALLWORLD, SCENES, VALIDATED, EARLIER):
             shutil.rmtree(folder / generated, ignore_errors=True)
         # The file by which a run is known goes last.
-        for name in (RECIPE, LOG, TOKENIZER, VALIDATION, TEST, START, CONFIG):
+        for name in (RECIPE, LOG, TOKENIZER, EYE, VALIDATION, TEST, START, FURTHER, CONFIG):
             (folder / name).unlink(missing_ok=True)
     except OSError as error:
         raise _cannot_be_made(folder, error) from error

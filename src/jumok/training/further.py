@@ -16,8 +16,8 @@ from torch import nn
 
 from jumok.bundle.reading import TOKENIZER, read_bundle
 from jumok.bundle.weights import load_model
-from jumok.config import Config, TrainingConfig
-from jumok.config.families import LanguageModelConfig
+from jumok.config import Config, StartConfig
+from jumok.config.eye import EyeConfig
 from jumok.config.section import Section
 from jumok.config.writing import recipe_text
 from jumok.data.files.atomic import write_durably
@@ -26,6 +26,19 @@ from jumok.errors import BundleError, ConfigError, DataError, Location
 from jumok.shapes import Tensor
 from jumok.training import checkpoint
 from jumok.training.folder import EARLIER, RECIPE, START
+from jumok.training.optimization.frozen import freeze
+from jumok.training.optimization.partial import (
+    LARGE,
+    leave_out,
+    merge_additions,
+    merged_weights,
+    part_line,
+    trains_partly,
+)
+from jumok.training.preparing.batch_shares import batch_shares
+from jumok.training.preparing.eye import store_eye
+from jumok.training.preparing.forgetting import checked_config, gains
+from jumok.training.preparing.growing import grown_rows, spelled, start_tokenizer
 from jumok.training.start import PretrainedModel, earlier_recipe, refuse_other_sizes
 from jumok.training.task import (
     MicroBatch,
@@ -35,6 +48,7 @@ from jumok.training.task import (
     Task,
     UpdateSource,
     prepare_task,
+    scores_on_card,
 )
 
 AnySection = TypeVar("AnySection", bound=Section)
@@ -117,19 +131,21 @@ class FineTuning:
         self._config, self._home, self.start = config, home, start
         self._task, self._earlier = task, earlier
         self.objective, self.unit = task.objective, task.unit
-        mixes = earlier is not None and _mix(config) > 0.0
+        mixes = earlier is not None and _start_of(config).mix > 0.0
         self.mixed = MixedUpdates(task.updates, earlier.updates) if earlier and mixes else None
         self.updates: UpdateSource = self.mixed or task.updates
 
     def build(self) -> nn.Module:
-        """The model with the weights of the trained one; a checkpoint replaces them anyway."""
-        model = self._task.build()
-        if not checkpoint.exists(self._home):
+        """The model with the weights of the trained one; a checkpoint replaces what is trained."""
+        model, start = self._task.build(), _start_of(self._config)
+        if trains_partly(start) or not checkpoint.exists(self._home):
             self._fill(model)
+        leave_out(model, start)
+        freeze(model, self.start.frozen, bias=self.start.unbiased)
         return model
 
     def _fill(self, model: nn.Module) -> None:
-        bundle = read_bundle(_model_of(self._config))
+        bundle = read_bundle(_start_of(self._config).model)
         if PretrainedModel.of(bundle).fingerprint != self.start.fingerprint:
             raise BundleError(
                 "the model to start from has changed since the run began.",
@@ -140,11 +156,22 @@ class FineTuning:
             )
         with torch.random.fork_rng(devices=[]):  # the random state of training is not changed
             weights = load_model(bundle).state_dict()
+        if _start_of(self._config).grow:
+            old = spelled(bundle.folder / TOKENIZER, self._home / TOKENIZER)
+            size = bundle.config.vocabulary_size
+            for name, tensor in model.state_dict().items():
+                if len(weights[name]) == size < len(tensor):
+                    weights[name] = grown_rows(weights[name], old)
         fill_matching(model, weights, bundle.config.labels, labels_of(self._task))
 
     def describe(self, model: nn.Module) -> Iterator[str]:
         yield from self._task.describe(model)
         yield f"trained further from {self.start}"
+        start = _start_of(self._config)
+        if trains_partly(start):
+            yield part_line(model)
+        elif sum(each.numel() for each in model.parameters()) >= LARGE:
+            yield "all weights are trained: --lora 16 trains small additions"
         before, labels = self.start.config.labels, labels_of(self._task)
         if before != labels:
             common = len(set(before) & set(labels))
@@ -156,6 +183,7 @@ class FineTuning:
             yield f"earlier data: {self.mixed.share():.1%} of a batch"
 
     def validate(self, model: nn.Module, dtype: torch.dtype) -> Scores:
+        merge_additions(model)
         # Validation may change the model, for a faster decoding.
         copied = None if self._earlier is None else copy.deepcopy(model)
         scores = self._task.validate(model, dtype)
@@ -169,7 +197,15 @@ class FineTuning:
     def write(
         self, folder: Path, weights: Mapping[str, Tensor], scores: Scores, facts: RunStats
     ) -> None:
-        self._task.write(folder, weights, scores, replace(facts, started_from=str(self.start)))
+        start = _start_of(self._config)
+        part = f", frozen: {' '.join(start.freeze)}" if start.freeze else ""
+        part += f", low-rank additions of rank {start.lora}, merged" if start.lora else ""
+        notes: tuple[str, ...] = ()
+        if self.start.scores is not None:
+            found = gains(self.start.scores, scores_on_card(scores))
+            notes = ("before and after: " + ", ".join(map(str, found)),) if found else ()
+        facts = replace(facts, started_from=f"{self.start}{part}", notes=notes)
+        self._task.write(folder, merged_weights(weights, start), scores, facts)
 
 
 def labels_of(task: Task) -> tuple[str, ...]:
@@ -200,15 +236,18 @@ def fill_matching(
 
 def prepare_further(config: Config, home: Path, cache: Path, say: Reporter) -> FineTuning:
     """Prepares the data of the recipe and that of the model's earlier training."""
-    start = _start_model(config, home)
+    start = _start_model(config, home, say)
     earlier = _earlier_config(config, home, start, say)
-    share = _mix(config) if earlier is not None else 0.0
-    new_config, earlier_config = _batch_shares(config, earlier, share)
+    check, share = bool(_start_of(config).check), _start_of(config).mix if earlier else 0.0
+    if check:
+        (home / EARLIER).mkdir(exist_ok=True)
+        earlier = checked_config(earlier if earlier and share else config, _start_of(config))
+    new_config, earlier_config = batch_shares(config, earlier, share)
     task = prepare_task(new_config, home, cache, say)
     if earlier_config is None:
         return FineTuning(config, home, start, task, None)
     if labels_of(task) != start.config.labels:
-        _refuse_mixing_labels(config, start, task)
+        _refuse_other_labels(config, start, task)
         say("the earlier data has other labels, so it is not scored")
         return FineTuning(config, home, start, task, None)
     try:
@@ -216,7 +255,7 @@ def prepare_further(config: Config, home: Path, cache: Path, say: Reporter) -> F
             earlier_config, home / EARLIER, cache, lambda text: say(f"earlier data: {text}")
         )
     except (DataError, ConfigError) as error:
-        if share:
+        if share or _start_of(config).check:
             raise
         say(f"the earlier data cannot be read, so it is not scored: {error.what}")
         old = None
@@ -242,13 +281,15 @@ def _refuse_other_share(mixed: MixedUpdates | None, share: float) -> None:
         )
 
 
-def _refuse_mixing_labels(config: Config, start: PretrainedModel, task: Task) -> None:
-    if _mix(config):
+def _refuse_other_labels(config: Config, start: PretrainedModel, task: Task) -> None:
+    asked = _start_of(config)
+    if asked.mix or asked.check:
+        how, option = ("mixed in", "--mix") if asked.mix else ("checked", "--check")
         raise ConfigError(
-            "the earlier data has other labels than the new data, so it cannot be mixed in.",
+            f"the earlier data has other labels than the new data, so it cannot be {how}.",
             expected=", ".join(start.config.labels),
             got=", ".join(labels_of(task)),
-            do="leave out --mix, or give data with the labels of the model",
+            do=f"leave out {option}, or give data with the labels of the model",
         )
 
 
@@ -265,9 +306,11 @@ def sized(config: Config, task: FineTuning) -> Config:
     steps = training.steps if "steps" in training.model_fields_set else fitting
     every = max(1, steps // VALIDATIONS)
     schedule = _with_defaults(training.schedule, warmup=max(1, round(WARMUP_SHARE * steps)))
-    fitted = {"log_every": max(1, every // 2), "checkpoint_every": max(every, 50)}
+    fitted: dict[str, float] = {"log_every": max(1, every // 2), "checkpoint_every": max(every, 50)}
     if training.minutes is None:
         fitted["steps"] = steps
+    if not start.steps:  # an imported student's sharp probabilities would be smoothed away first
+        fitted["label_smoothing"] = 0.0
     training = _with_defaults(training, **fitted).model_copy(update={"schedule": schedule})
     changes = {"training": training, "validation": _with_defaults(validation, every=every)}
     return config.model_copy(update=changes)
@@ -278,25 +321,24 @@ def _with_defaults(section: AnySection, **values: object) -> AnySection:
     return section.model_copy(update=missing)
 
 
-def _model_of(config: Config) -> Path:
+def _start_of(config: Config) -> StartConfig:
     assert config.start is not None
-    return config.start.model
+    return config.start
 
 
-def _mix(config: Config) -> float:
-    assert config.start is not None
-    return config.start.mix
-
-
-def _start_model(config: Config, home: Path) -> PretrainedModel:
+def _start_model(config: Config, home: Path, say: Reporter) -> PretrainedModel:
     if (home / START).is_file():
         return PretrainedModel.stored(home)
-    bundle = read_bundle(_model_of(config))
+    bundle = read_bundle(_start_of(config).model)
     refuse_other_sizes(config, bundle)
     if (bundle.folder / TOKENIZER).is_file():
         (home / EARLIER).mkdir(exist_ok=True)
+        tokenizer = start_tokenizer(config, bundle, home, say)
         for folder in (home, home / EARLIER):
-            write_durably(folder / TOKENIZER, (bundle.folder / TOKENIZER).read_bytes())
+            write_durably(folder / TOKENIZER, tokenizer)
+    if isinstance(getattr(bundle.section, "encoder", None), EyeConfig):
+        (home / EARLIER).mkdir(exist_ok=True)
+        store_eye(bundle, (home, home / EARLIER))
     start = PretrainedModel.of(bundle)
     start.store(home)
     return start
@@ -317,41 +359,14 @@ def _earlier_config(
                     do="name the recipe that it was trained with: --set start.recipe=FILE",
                     place=Location(config.start.model),
                 )
-            say(
-                "the data that the model was trained on is not known, so it is not scored; "
-                "--set start.recipe=FILE names its recipe"
-            )
+            if not config.start.check:
+                say(
+                    "the data that the model was trained on is not known, so it is not scored; "
+                    "--set start.recipe=FILE names its recipe, and --check FILE a text that should "
+                    "not be forgotten"
+                )
             return None
         stored.parent.mkdir(exist_ok=True)
         text = recipe_text(earlier_recipe(file, str(start.config.model["kind"])))
         write_durably(stored, text.encode())
     return earlier_recipe(stored, config.model.kind)
-
-
-def _batch_shares(
-    config: Config, earlier: Config | None, mix: float
-) -> tuple[Config, Config | None]:
-    """Both recipes with their share of a batch; the earlier one keeps its data and validation."""
-    if earlier is None:
-        return config, None
-    training = config.training
-    unit = config.model.max_length if isinstance(config, LanguageModelConfig) else 1
-    whole = training.tokens_per_batch // unit * unit
-    part = round(mix * whole / unit) * unit
-    if mix and not unit <= part <= whole - unit:
-        raise ConfigError(
-            f"start.mix = {mix} of a batch of {whole} is less than one window or example.",
-            do="set a larger training.tokens_per_batch, or another start.mix",
-        )
-    sections: dict[str, object] = {"model": config.model}
-    if "vectors" in type(earlier).model_fields:
-        sections["vectors"] = None  # the model's embeddings are trained already
-    if part:
-        sections["training"] = _batches_of(earlier, part)
-        config = config.model_copy(update={"training": _batches_of(config, whole - part)})
-    return config, earlier.model_copy(update=sections)
-
-
-def _batches_of(config: Config, tokens: int) -> TrainingConfig:
-    """[training] with smaller batches, which are not divided evenly: both together are a step."""
-    return config.training.model_copy(update={"tokens_per_batch": tokens, "shares": 1})

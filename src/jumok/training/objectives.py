@@ -151,7 +151,8 @@ def _caption_loss(
     model: CaptionerModel, memory: Memory, batch: CaptionBatch, smoothing: float
 ) -> Float[Tensor, ""]:
     rows = caption_rows(model, batch)
-    documents = () if rows.documents is None else (Documents(rows.documents),)
+    longest = batch.real.shape[1]  # a row may be padded beyond what the decoder reads
+    documents = () if rows.documents is None else (Documents(rows.documents, longest=longest),)
     hidden, output = model.decoder.hidden(memory, rows.tokens, *documents), model.decoder.output
     return smoothed_cross_entropy(
         real_states(hidden, rows.places),

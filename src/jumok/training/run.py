@@ -8,6 +8,7 @@ from typing import Literal
 
 import torch
 
+from jumok.bundle.reading import read_bundle
 from jumok.config import Config, TrainingConfig, TransformerConfig, TranslationConfig
 from jumok.config.causal import CausalConfig
 from jumok.config.families import LanguageModelConfig
@@ -23,6 +24,7 @@ from jumok.training.lock import held
 from jumok.training.log import JsonLog, Log, Silent, TensorBoardLog
 from jumok.training.loop import Loop, Outcome, Progress
 from jumok.training.precision import choose_precision
+from jumok.training.preparing.forgetting import Gain, gains, store
 from jumok.training.ranks import SINGLE_PROCESS, Ranks, local_device
 from jumok.training.start import PretrainedModel
 from jumok.training.task import Reporter, Task, prepare_task
@@ -38,6 +40,7 @@ class Result:
     Attributes:
         model: the best model's bundle; None before the first validation.
         start: the model that was trained further, with its scores before; None: from scratch.
+        gains: its scores before and after.
     """
 
     folder: Path
@@ -46,6 +49,7 @@ class Result:
     progress: Progress
     config: Config
     start: PretrainedModel | None = None
+    gains: tuple[Gain, ...] = ()
 
 
 def train(
@@ -111,7 +115,13 @@ def _train(config: Config, home: Path, screen: Log, resume: bool, ranks: Ranks) 
             log.close()
     model = home / folder.MODEL
     start = task.start if isinstance(task, FineTuning) else None
-    return Result(home, model if model.is_dir() else None, outcome, loop.progress, config, start)
+    found: list[Gain] = []
+    if start is not None and start.scores is not None and model.is_dir():
+        found = gains(start.scores, read_bundle(model).card.scores)
+        store(found, str(start), home)
+    return Result(
+        home, model if model.is_dir() else None, outcome, loop.progress, config, start, tuple(found)
+    )
 
 
 def _help(config: Config, home: Path, resume: bool, ranks: Ranks) -> Result:
@@ -174,8 +184,8 @@ def decide(
 def batches_of(config: Config, device: torch.device) -> Literal["exact", "packed"]:
     """The batches that "auto" stands for: of one shape on GPUs, wherever rows can be shared.
 
-    The sentences of a translator share a row only where no scores between them are kept, and none
-    depends on their place in the row.
+    The sentences of a translator share a row only where no scores between them are kept, none
+    depends on their place in the row, and the END of sources is read.
     """
     if not isinstance(config, PACKABLE) or config.training.batches == "exact":
         return "exact"
@@ -183,7 +193,8 @@ def batches_of(config: Config, device: torch.device) -> Literal["exact", "packed
         return "packed"
     if isinstance(config.model, TransformerConfig):
         varies = isinstance(config, TranslationConfig) and config.varies
-        shares_rows = not (varies or config.model.keeps_scores or config.model.knows_row)
+        apart = config.model.keeps_scores or config.model.knows_row or not config.model.source_end
+        shares_rows = not (varies or apart)
     else:
         shares_rows = isinstance(config.model, CausalConfig)
     return "packed" if device.type != "cpu" and shares_rows else "exact"

@@ -9,19 +9,24 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
+from safetensors import safe_open
 
 from jumok.bundle.card import BundleConfig
 from jumok.bundle.fingerprint import Origin
-from jumok.bundle.reading import Bundle, read_bundle
+from jumok.bundle.reading import WEIGHTS, Bundle, read_bundle
 from jumok.config import Config, StartConfig, load_config, parse_config
 from jumok.config.families import families
 from jumok.config.recipe import load_plugins, overridden, read_recipe
 from jumok.config.section import RecipeContext
+from jumok.data import special_tokens
 from jumok.data.files.atomic import write_durably
+from jumok.engine.packing import OUTPUT_BIAS
 from jumok.environment import recipe_variables
 from jumok.errors import BundleError, ConfigError, Location
+from jumok.interop.vocabulary import COPIED_BIAS
 from jumok.plugins import file_of
 from jumok.shipped import find_recipe
 from jumok.training.folder import RECIPE, START, flatten
@@ -65,6 +70,8 @@ class PretrainedModel:
         steps: the optimizer steps that it was trained for; 0: they are not known.
         licence: of an imported model, as its folder names it.
         scores: before the first step; None: not computed yet.
+        unbiased: the output's bias is of zeros, as in families that have none, and stays so.
+        frozen: the tokens that keep their vectors (`_frozen`).
     """
 
     name: str
@@ -73,12 +80,27 @@ class PretrainedModel:
     steps: int
     scores: Scores | None = None
     licence: str = ""
+    unbiased: bool = False
+    frozen: tuple[int, ...] = ()
 
     @classmethod
     def of(cls, bundle: Bundle) -> "PretrainedModel":
+        """The model of a bundle."""
         card, origin = bundle.card, Origin(bundle)
         licence = "" if card.provenance is None else card.provenance.licence
-        return cls(card.name, origin.fingerprint, bundle.config, card.steps, licence=licence)
+        with safe_open(bundle.folder / WEIGHTS, "pt") as weights:
+            unbiased = _unbiased(weights)
+            frozen = _frozen(weights, unbiased=unbiased)
+        return cls(
+            card.name,
+            origin.fingerprint,
+            bundle.config,
+            card.steps,
+            None,
+            licence,
+            unbiased,
+            frozen,
+        )
 
     @classmethod
     def stored(cls, home: Path) -> "PretrainedModel":
@@ -108,6 +130,34 @@ class PretrainedModel:
     def __str__(self) -> str:
         licence = f", licence: {self.licence}" if self.licence else ""
         return f"{self.name} ({self.fingerprint}){licence}"
+
+
+def _unbiased(weights: Any) -> bool:
+    """Whether the bias of the output is 0, but for tokens that are never predicted."""
+    if OUTPUT_BIAS not in weights.keys():  # noqa: SIM118
+        return False
+    bias = weights.get_tensor(OUTPUT_BIAS)
+    return bool(((bias == 0) | (bias == COPIED_BIAS)).all())
+
+
+def _frozen(weights: Any, *, unbiased: bool) -> tuple[int, ...]:
+    """START, where its vector is of zeros, as Marian begins a text; or tokens that are one in a
+    family without a bias of the output, whose vector would become several.
+    """
+    import torch
+
+    end = special_tokens.END
+    names = {*weights.keys()} & {f"{side}.embedding.table" for side in ("encoder", "decoder")}
+    special = [weights.get_slice(name)[: end + 1] for name in names]
+    if any(not rows[special_tokens.START].any() for rows in special):
+        return (special_tokens.START,)
+    bias = weights.get_slice(OUTPUT_BIAS)[: end + 1] if unbiased else torch.zeros(end + 1)
+    found = set[int]()
+    for copy in torch.nonzero(bias == COPIED_BIAS).flatten().tolist():
+        for id in torch.nonzero(bias == 0).flatten().tolist():
+            if all(rows[copy].equal(rows[id]) for rows in special):
+                found |= {copy, id}
+    return tuple(sorted(found))
 
 
 def load(
@@ -146,7 +196,7 @@ def parse(
         return parse_config(values, (), recipe, variables)
     if isinstance(values["start"], dict) and "model" not in values["start"]:
         raise ConfigError(
-            "start.mix and start.recipe need a model to train further.",
+            "the keys of [start] need a model to train further.",
             do="give it: --from MODEL, or model = ... in [start]",
             place=Location(recipe) if recipe else None,
         )

@@ -141,11 +141,19 @@ class RunStats:
     Attributes:
         minutes: of wall time.
         started_from: the model that was trained further, if any.
+        notes: for the card.
     """
 
     steps: int
     minutes: float
     started_from: str = ""
+    notes: tuple[str, ...] = ()
+
+
+def scores_on_card(scores: Scores) -> tuple[Score, ...]:
+    """The figures, and then those on the earlier data, which are marked as such."""
+    earlier = () if scores.earlier is None else scores.earlier.figures
+    return scores.figures + tuple(replace(one, on=f"{EARLIER}: {one.on}") for one in earlier)
 
 
 def card_of(
@@ -165,18 +173,17 @@ def card_of(
         examples: such as "29,000 pairs".
         per: the unit of the mean loss, such as "target token".
     """
-    earlier = () if scores.earlier is None else scores.earlier.figures
     return Card(
         name=name,
         trained_on=tuple(trained_on),
         examples=examples,
         steps=facts.steps,
         minutes=facts.minutes,
-        scores=scores.figures + tuple(replace(one, on=f"{EARLIER}: {one.on}") for one in earlier),
+        scores=scores_on_card(scores),
         date=datetime.now(UTC).date().isoformat(),
         started_from=facts.started_from,
         confidence=scores.confidence,
-        notes=(f"validation loss {scores.loss:.4f} nats per {per}", *notes),
+        notes=(f"validation loss {scores.loss:.4f} nats per {per}", *notes, *facts.notes),
     )
 
 

@@ -32,7 +32,7 @@ def both() -> tuple[DifferentialAttention, DiffLlamaAttention]:
         attn_implementation="eager",
     )
     theirs = roughen(DiffLlamaAttention(config, LAYER)).eval()
-    sizes = AttentionSizes(DIM, HEADS, KV_HEADS, HEAD_DIM, HEAD_DIM, bias=False)
+    sizes = AttentionSizes(DIM, HEADS, KV_HEADS, HEAD_DIM, HEAD_DIM, bias=False, output_bias=False)
     ours = DifferentialAttention.of(sizes, HeadParts(), Noise(), 0.0, Role("decoder", LAYER))
     copy_projections(ours, theirs)
     names = ("lambda_q1", "lambda_k1", "lambda_q2", "lambda_k2")

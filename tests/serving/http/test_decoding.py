@@ -92,6 +92,7 @@ ELSEWHERE: dict[str, dict[str, str]] = {
     "translate": {
         "model": "model", "files": "text",  # what is translated, and with what
         "nbest": "alternatives",  # as LibreTranslate calls them
+        "from_": "from",  # a word of Python
         "format": "", "encoding": "",  # of a file: /translate_file goes by its name
     },
     "caption": {"model": "model", "images": "image", "nbest": "alternatives"},
@@ -99,6 +100,7 @@ ELSEWHERE: dict[str, dict[str, str]] = {
         "model": "model", "prompt": "prompt",
         "samples": "n",  # as OpenAI calls them
         "greedy": "temperature",  # 0, as with OpenAI
+        "chat": "",  # /v1/chat/completions
     },
 }  # fmt: skip
 """Arguments and options of commands, and what they are called in a request; "": nothing."""

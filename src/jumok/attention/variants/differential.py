@@ -43,7 +43,7 @@ class DifferentialAttention(MultiHeadAttention):
     ) -> None:
         super().__init__(
             sizes.dim, sizes.heads, sizes.head_dim, sizes.value_dim, noise, dropout,
-            sizes.kv_heads, sizes.bias, parts, role,
+            sizes.kv_heads, (sizes.bias, sizes.output_bias), parts, role,
         )  # fmt: skip
         self.outputs = sizes.heads // 2
         self.start = 0.8 - 0.6 * math.exp(-0.3 * role.layer)

@@ -52,7 +52,7 @@ class LatentAttention(MultiHeadAttention):
             )
         super().__init__(
             sizes.dim, sizes.heads, sizes.head_dim, sizes.value_dim, noise, dropout,
-            None, sizes.bias, parts, role,
+            None, (sizes.bias, sizes.output_bias), parts, role,
         )  # fmt: skip
         self.widths = fixed, sizes.rotary_dim
         compressed = sizes.query_latent_dim

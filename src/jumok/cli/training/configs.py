@@ -7,13 +7,12 @@ import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
 import typer
 
 from jumok.cli.columns import as_column, named_columns, pairs_of, two_columns
-from jumok.cli.options import DATA, DELIMITER, ENCODING, SKIP_DAMAGED, TO
-from jumok.data.report import UTF8
+from jumok.cli.training.files import TrainingFiles, recipe_path
 from jumok.errors import ConfigError, Location
 from jumok.options import option
 from jumok.shipped import recipe_names
@@ -24,8 +23,8 @@ if TYPE_CHECKING:
 
 LANGUAGE_CODE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*")
 
-FORMATS_BY_LANGUAGE = ("tmx", "po", "xliff")
-"""The formats whose columns are languages."""
+WINDOW = 1024
+"""Tokens of a training window where a pretrained language model reads more."""
 
 FILES_OF_TASK = {
     "translation": "--source FILE --target FILE, or --data FILE",
@@ -35,68 +34,6 @@ FILES_OF_TASK = {
     "image-classification": "a folder of images with one subfolder per label",
     "captioning": "a recipe that names a table of captions and its images",
 }
-
-
-@dataclass(frozen=True)
-class TrainingFiles:
-    """What is trained on, where no recipe says it."""
-
-    source: Path | None = option(
-        None, "Train without a recipe: sentences, one per line (.gz, .zst too)."
-    )
-    target: Path | None = option(None, "Their translations, line-aligned.")
-    data: Path | None = option(None, DATA, "--data", "-d")
-    from_: list[str] | None = option(
-        None,
-        "A model to train further: the folder of its bundle. Or, in --data, the language of the "
-        "source or the name of its column. Repeatable, for both.",
-    )
-    to: str | None = option(None, TO)
-    columns: str | None = option(
-        None,
-        "In --data: columns of the text and of its translation (default: those of --from and --to, "
-        "or 0,1).",
-    )
-    text: list[Path] | None = option(
-        None,
-        "Train a language model without a recipe: plain text (.gz, .zst too). Repeatable.",
-    )
-    documents: Literal["file", "line", "blank-line"] | None = option(
-        None,
-        "A document of --text: a whole file, a line, or the lines between two blank ones (default: "
-        "file).",
-    )
-    mix: float | None = option(
-        None,
-        "With --from MODEL: the share of each batch from the data that the model was trained on, 0 "
-        "to below 1 (default: 0).",
-    )
-    encoding: str = option(UTF8, ENCODING)
-    delimiter: str = option("", DELIMITER)
-    skip_damaged: bool = option(False, SKIP_DAMAGED)
-
-    @property
-    def read_as(self) -> dict[str, Any]:
-        """The keys of a corpus that say how its text is read, where that is not the usual way."""
-        keys = {"encoding": self.encoding, "delimiter": self.delimiter}
-        return {key: value for key, value in keys.items() if value not in ("", UTF8)}
-
-    def check(self, recipe: Path | None) -> None:
-        """Raises ConfigError unless there is either a recipe or one kind of files."""
-        if recipe is not None and self.read_as:
-            raise ConfigError(
-                "--encoding and --delimiter are of files that an option names.",
-                do="a recipe says it under [[data.train]]: encoding, delimiter",
-            )
-        if self.documents is not None and not self.text:
-            raise ConfigError("--documents needs --text.", do="a recipe has the key data.documents")
-        ways = (recipe is not None, self.source is not None, self.data is not None, bool(self.text))
-        if sum(ways) != 1 or (self.source is None) != (self.target is None):
-            raise ConfigError(
-                "give a recipe, or the files to train on.",
-                do="jumok train smallworld-en-ko, or jumok train --source a.en --target a.ko, "
-                "or jumok train --data a.tmx --from en --to ko, or jumok train --text book.txt",
-            )
 
 
 @dataclass(frozen=True)
@@ -159,9 +96,14 @@ def config_of(recipe: Path | None, files: TrainingFiles, asked: RunArgs, runs: P
     overrides = asked.overrides
     overrides += ["data.skip_damaged=true"] if files.skip_damaged else []
     if model is not None:
-        place = json.dumps(_recipe_path(model.expanduser()), ensure_ascii=False)
+        place = json.dumps(recipe_path(model.expanduser()), ensure_ascii=False)
         overrides.append(f"start.model={place}")  # a JSON string is one of TOML
     overrides += [] if files.mix is None else [f"start.mix={files.mix}"]
+    checked = [recipe_path(file.expanduser()) for file in files.check_ or ()]
+    overrides += [f"start.check={json.dumps(checked, ensure_ascii=False)}"] if checked else []
+    overrides += [f"start.freeze={json.dumps(files.freeze)}"] if files.freeze else []
+    overrides += [] if files.lora is None else [f"start.lora={files.lora}"]
+    overrides += [] if (grow := files.grow_vocabulary) is None else [f"start.grow={grow}"]
     files.check(recipe)
     run = _Run(asked.name, runs, overrides, asked.resume)
     if model is not None and (recipe is None or _is_folder(recipe) or _is_text_file(recipe)):
@@ -230,11 +172,6 @@ def _is_folder(recipe: Path) -> bool:
 
 def _is_text_file(path: Path) -> bool:
     return path.is_file() and path.suffix not in (".toml", ".json")
-
-
-def _recipe_path(path: Path) -> str:
-    """The absolute path, its $ doubled so that it stays a $."""
-    return str(path.absolute()).replace("$", "$$")
 
 
 def _recipe_config(recipe: Path, run: _Run) -> "Config":
@@ -321,8 +258,9 @@ def _further_data(
                 got=bundle.task,
                 do="leave it out",
             )
-        train = [{"file": _recipe_path(file), **files.read_as} for file in files.text]
-        return {"train": train, **rule}
+        train = [{"file": recipe_path(file), **files.read_as} for file in files.text]
+        long = bundle.task == "language-model" and bundle.max_tokens > WINDOW
+        return {"train": train, **rule, **({"window": WINDOW} if long else {})}
     if bundle.task == "translation" and path is None and not files.text:
         return _pair_data(files, language, bundle)
     if files.source is not None or files.text:
@@ -333,15 +271,15 @@ def _further_data(
         return None
     if of_text and not file.is_dir():
         column = {"column": as_column(files.columns)} if files.columns else {}
-        return {"train": [{"file": _recipe_path(file), **column, **files.read_as}]}
+        return {"train": [{"file": recipe_path(file), **column, **files.read_as}]}
     if bundle.task == "text-classification" and not file.is_dir():
         sides = "the text's and the label's"
         text, label = two_columns(files.columns or "0,1", sides, "text,label")
-        corpus = {"file": _recipe_path(file), "text_column": text, "label_column": label}
+        corpus = {"file": recipe_path(file), "text_column": text, "label_column": label}
         return {"train": [{**corpus, **files.read_as}]}
     images = bundle.task == "image-classification" and files.data is None
     if images and (file.is_dir() or file.suffix == ".zip"):
-        return {"train": [{"folder": _recipe_path(file)}]}
+        return {"train": [{"folder": recipe_path(file)}]}
     return None
 
 
@@ -349,7 +287,7 @@ def _pair_data(
     files: TrainingFiles, language: str | None, bundle: "BundleConfig"
 ) -> dict[str, object]:
     sides = {"source": files.source, "target": files.target}
-    given = {side: _recipe_path(file) for side, file in sides.items() if file is not None}
+    given = {side: recipe_path(file) for side, file in sides.items() if file is not None}
     if len(given) == 1 or bool(given) == (files.data is not None):
         raise ConfigError(
             "a text and its translation are needed.",
@@ -361,7 +299,7 @@ def _pair_data(
     if files.data is None:
         named_columns(None, files.columns, language, files.to)
         return {"train": [given | files.read_as]}
-    from jumok.data.files.formats import kind_of_name
+    from jumok.data.files.formats import FORMATS_BY_LANGUAGE, kind_of_name
 
     columns = None if languages else files.columns
     named = named_columns(files.data, columns, language, files.to)
@@ -371,5 +309,5 @@ def _pair_data(
     first, second = two_columns(
         files.columns or named or "0,1", "the text's and its translation's", "en,ko"
     )
-    corpus = {"file": _recipe_path(files.data), "source_column": first, "target_column": second}
+    corpus = {"file": recipe_path(files.data), "source_column": first, "target_column": second}
     return {"train": [{**corpus, **files.read_as}], **languages}

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from jumok.cli.screen import console, has_browser, heatmap, open_page, warn_without_compiler
-from jumok.cli.verbs import export
+from jumok.cli.verbs.ship import export
 from jumok.errors import ConfigError, Location
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ def save_translator(model: Path, file: Path) -> ConfigError | None:
     try:
         from jumok.bundle.reading import read_bundle
 
-        export.save_web_page(read_bundle(model), file)
+        export.write_export(read_bundle(model), "web", file)
     except ConfigError as error:
         return error
     return None

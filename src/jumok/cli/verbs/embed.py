@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from jumok.cli.options import LARGEST_COUNT, Machine, Output, Text, use_threads
+from jumok.cli.options import (
+    LARGEST_COUNT,
+    ChosenLanguages,
+    EngineMachine,
+    Output,
+    Text,
+    use_threads,
+)
 from jumok.cli.output.cells import JSON, as_csv, form_of
 from jumok.cli.output.streams import check_output, input_lines, open_output
 from jumok.cli.screen import console, counted, plain_table
@@ -67,8 +74,9 @@ def embed(
     ] = False,
     *,
     asked: Annotated[WordQuestions, WordQuestions()],
+    languages: Annotated[ChosenLanguages, ChosenLanguages()],
     written: Annotated[Output, Output()],
-    machine: Annotated[Machine, Machine()],
+    machine: Annotated[EngineMachine, EngineMachine()],
 ) -> None:
     """Turn texts into vectors: one JSON object per line, or a matrix in NAME.npy or NAME.csv.
 
@@ -83,7 +91,7 @@ def embed(
     """
     output, as_json, batch = written.output, written.as_json, machine.batch
     _check_asked(asked, file, output, words)
-    embedder = _load_embedder(model, machine)
+    embedder = _load_embedder(model, machine, languages)
     if asked.evaluate:
         _evaluate(embedder, asked.evaluate, as_json)
     if asked.analogy is not None:
@@ -118,7 +126,7 @@ def _suffix(output: Path | None) -> str:
     return "" if output is None else output.suffix.lower()
 
 
-def _load_embedder(model: Path, machine: Machine) -> "Embedder":
+def _load_embedder(model: Path, machine: EngineMachine, languages: ChosenLanguages) -> "Embedder":
     use_threads(machine.threads)
     # A missing path with a suffix is meant as a file, one without as a bundle: the errors differ.
     from jumok.systems.embedding import Embedder, GivenVectors
@@ -129,14 +137,17 @@ def _load_embedder(model: Path, machine: Machine) -> "Embedder":
         return GivenVectors(read_vectors(model))
     from jumok.systems.catalog import load
 
-    system = load(model, device=machine.device, precision=machine.precision, engine="torch")
+    system = load(
+        model, device=machine.device, precision=machine.precision, engine=machine.engine,
+        threads=machine.threads,
+    )  # fmt: skip
     if not isinstance(system, Embedder):
         raise BundleError(
             "this model cannot embed texts.",
             place=Location(model),
             do="give one with an encoder of text: a translator or a masked language model",
         )
-    return system
+    return languages.chosen(system)
 
 
 def _write_vectors(

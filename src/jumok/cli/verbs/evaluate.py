@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 import jumok
-from jumok.cli.columns import named_columns
+from jumok.cli.columns import LanguageFiles, columns_beside, of_languages
 from jumok.cli.options import (
     DELIMITER,
     ENCODING,
@@ -46,6 +46,7 @@ class Evaluation:
 
     Attributes:
         columns: empty: those of the kind of model.
+        languages: the options as they were given.
         changes: what stays in effect until the evaluation ends.
     """
 
@@ -97,6 +98,7 @@ class Evaluation:
     reading: ReadingOptions = field(default_factory=ReadingOptions)
     machine: Machine = field(default_factory=Machine)
     opened: "OpenedModel | None" = None
+    languages: "LanguageFiles | None" = None
     changes: ExitStack = field(default_factory=ExitStack)
 
     def load(self, verb: str) -> Any:
@@ -107,6 +109,7 @@ class Evaluation:
             ModelError: the model does not have such a head.
         """
         system = self.machine.load(self.opened or self.model, verb)
+        system = of_languages(system, self.languages or self)
         if self.off:
             self.changes.enter_context(jumok.changed(system, self.off))
         return system
@@ -214,10 +217,9 @@ def evaluate(
     _refuse_unread(opened.task, context, asked.metrics)
     form = form_of(written.output, False, OUTPUTS)
     check_output(written.output, asked.source, asked.reference, asked.data)
-    columns = named_columns(asked.data, asked.columns or None, asked.from_, asked.to)
     asked = replace(
-        asked, model=model, opened=opened, columns=columns or kind.columns, decoding=decoding,
-        reading=reading, machine=machine,
+        asked, model=model, opened=opened, columns=columns_beside(asked) or kind.columns,
+        languages=asked, decoding=decoding, reading=reading, machine=machine,
     )  # fmt: skip
     function: Callable[[Evaluation], Judged] = kind.entry("evaluate")
     started = time.perf_counter()

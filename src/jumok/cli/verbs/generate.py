@@ -14,6 +14,7 @@ from jumok.errors import ConfigError
 from jumok.options import options_of
 
 if TYPE_CHECKING:
+    from jumok.systems.conversation import Conversation
     from jumok.systems.language_model import LanguageModel
 
 BETWEEN = "-" * 20
@@ -39,6 +40,12 @@ def generate(
     beam: Annotated[
         int, typer_option(options_of(DecodingOptions)["beam"], "Beam size; 1 = sampling.")
     ] = 1,
+    chat: Annotated[
+        bool,
+        typer.Option(
+            "--chat", help="Answer the prompt as a message, by the model's chat template."
+        ),
+    ] = False,
     *,
     decoding: Annotated[
         DecodingOptions, FOR_CONTINUATION, Without("beam", "sample", *NOT_FOR_CONTINUATION)
@@ -54,6 +61,7 @@ def generate(
     text is complete.
 
       jumok generate runs/shakespeare/model "ROMEO:" --temperature 0.8
+      jumok generate smollm2 --chat "What is a lighthouse?" --greedy
     """
     if greedy and beam > 1:
         raise ConfigError("--greedy means beam size 1.", got=f"--beam {beam}", do="choose one")
@@ -63,23 +71,28 @@ def generate(
             "--samples needs sampling, not a search.",
             do="leave it out, or leave out --greedy and --beam",
         )
+    if chat and beam > 1:
+        raise ConfigError("--chat needs --greedy or sampling.", got=f"--beam {beam}")
     options = decoding.changed({"beam": beam, "sample": not searched})
     output, as_json = written.output, written.as_json
     form_of(output, as_json, (".txt", *JSON))
     system: LanguageModel = machine.load(model, "generate")
     prompt = _read_prompt(prompt)
-    _say_what_is_forgotten(system, prompt)
+    given = system.conversation([{"role": "user", "content": prompt}]) if chat else prompt
+    _say_what_is_forgotten(system, given)
+    from jumok.systems.conversation import text_before
+
     with open_output(output) as stream:
         for number in range(samples):
             drawn = options.seeded(number)
-            tokens = system.generate(prompt, drawn, max_tokens=max_tokens)
+            tokens = system.generate(given, drawn, max_tokens=max_tokens)
             if as_json:
                 seed = {"seed": drawn.seed} if drawn.sample else {}
                 facts: dict[str, object] = {"prompt": prompt, "text": "".join(tokens), **seed}
                 stream.write(json.dumps(facts, ensure_ascii=False) + "\n")
                 stream.flush()
                 continue
-            stream.write(f"{BETWEEN}\n{prompt}" if number else prompt)
+            stream.write((f"{BETWEEN}\n" if number else "") + text_before(given))
             for token in tokens:
                 stream.write(token)
                 stream.flush()
@@ -101,8 +114,9 @@ def _read_prompt(given: str) -> str:
     return given
 
 
-def _say_what_is_forgotten(system: "LanguageModel", prompt: str) -> None:
-    tokens = len(system.tokenizer.encode(prompt))
+def _say_what_is_forgotten(system: "LanguageModel", prompt: "str | Conversation") -> None:
+    read = system.tokenizer.encode(prompt) if isinstance(prompt, str) else prompt.tokens
+    tokens = len(read)
     if tokens >= system.context:
         typer.echo(
             f"the prompt has {tokens:,} tokens and the context of the model {system.context:,}: "

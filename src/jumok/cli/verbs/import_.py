@@ -1,7 +1,7 @@
 """`jumok import`: a model of others becomes a bundle."""
 
 import json
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -13,38 +13,37 @@ from jumok.errors import ConfigError
 
 
 def import_(
-    folder: Annotated[
-        Path, typer.Argument(help="A model's folder: config.json, weights and tokenizer.")
+    model: Annotated[
+        Path, typer.Argument(help="A model's folder or file: settings, weights and tokenizer.")
     ],
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Folder for the new model, a bundle.")
     ],
     as_json: AsOneObject = False,
 ) -> None:
-    """Make a bundle of a pretrained model of transformers.
+    """Make a bundle of a pretrained model of others.
 
-    Its family is known by its config.json, and every tensor of its table is
+    Its family is known by what it holds, and every tensor of its table is
     used once; what is missing, too much, or set to something that jumok does
-    not follow, is refused by its name. Where transformers is installed, ten
-    texts go through both before the bundle is written.
+    not follow, is refused by its name. Where the original code is installed
+    (mostly transformers), ten texts go through both before the bundle is
+    written.
 
       jumok import all-MiniLM-L6-v2 --output minilm
 
       jumok look minilm "The cat sat on the mat."
     """
-    from jumok.interop.checking import compare_inputs, has_transformers
-    from jumok.interop.importing import read_model_folder, write_imported
+    from jumok.interop.checking import read_compared
+    from jumok.interop.importing import write_imported
 
-    if output.resolve() == folder.resolve():
+    if output.resolve() == model.resolve():
         raise ConfigError(
             "the bundle would replace the model that it is made from.",
             got=f"--output {output}",
             do="choose another folder",
         )
-    imported = read_model_folder(folder)
-    compared = str(compare_inputs(folder, imported)) if has_transformers() else ""
-    provenance = replace(imported.provenance, compared=compared)
-    written = write_imported(replace(imported, provenance=provenance), output)
+    imported = read_compared(model)
+    written, provenance = write_imported(imported, output), imported.provenance
     if as_json:
         facts = {"model": str(written), "task": imported.family.task} | asdict(provenance)
         typer.echo(json.dumps(facts, ensure_ascii=False, indent=2))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from jumok.cli.columns import named_columns, pairs_of
+from jumok.cli.columns import columns_beside, of_languages, pairs_of
 from jumok.cli.options import (
     Machine,
     ModelOrEnsemble,
@@ -49,19 +49,18 @@ def score(
     form, output = form_of(written.output, written.as_json), written.output
     check_output(output, files.source, files.target, files.data)
     _check_translates(model_folders(model)[0])
-    columns = named_columns(files.data, files.columns, files.from_, files.to) or "0,1"
     corpus = pairs_of(
         files.source,
         files.target,
         files.data,
-        columns,
+        columns_beside(files) or "0,1",
         encoding=files.encoding,
         delimiter=files.delimiter,
     )
     from jumok.data.pairs.corpus import read_pairs
 
     pairs = list(read_pairs(corpus))
-    translator: Translator = machine.load(model, "translate")
+    translator: Translator = of_languages(machine.load(model, "translate"), files)
     sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
     keep = not reading.no_keep
     scored = translator.score(

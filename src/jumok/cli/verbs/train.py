@@ -6,21 +6,22 @@ import shlex
 import sys
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from jumok.cli.options import use_threads
-from jumok.cli.screen import warn_without_compiler
-from jumok.cli.training.configs import RunArgs, TrainingFiles, config_of
+from jumok.cli.screen import console, plain_table, warn_without_compiler
+from jumok.cli.training.configs import RunArgs, config_of
+from jumok.cli.training.files import TrainingFiles
 from jumok.cli.training.processes import in_processes, ranks_of, to_start
 from jumok.plugins import digests_of
 
 if TYPE_CHECKING:
-    from jumok.bundle.card import Score
     from jumok.config import Config
+    from jumok.training.preparing.forgetting import Gain
     from jumok.training.run import Result
 
 PROCESSES = (
@@ -104,8 +105,8 @@ def _say_result(result: "Result", as_json: bool = False) -> None:
         f"{result.outcome.reason} after {progress.step:,} steps and {minutes:.1f} minutes{limit}; "
         f"best at step {progress.best_step:,}"
     )
-    for line in _gain_lines(_gains_of(result)):
-        typer.echo(line)
+    if result.gains:
+        _print_gains(result.gains)
     if progress.untrained is not None:
         _say_untrained(progress.untrained, result.config, result.outcome.limit)
     if result.model is not None:
@@ -162,47 +163,13 @@ def _facts_of(result: "Result") -> dict[str, object]:
         "untrained": result.progress.untrained,
         "scores": [asdict(score) for score in scores],
         "started_from": str(result.start) if result.start else None,
-        "gains": [asdict(gain) for gain in _gains_of(result)],
+        "gains": [asdict(gain) for gain in result.gains],
     }
 
 
-@dataclass(frozen=True)
-class _Gain:
-    """A score before and after further training on "new data" or "earlier data"."""
-
-    data: str
-    score: str
-    before: float
-    after: float
-    on: str
-
-
-def _gains_of(result: "Result") -> list[_Gain]:
-    if result.start is None or result.start.scores is None or result.model is None:
-        return []
-    from jumok.bundle.reading import read_bundle
-    from jumok.training.task import EARLIER
-
-    def gains(data: str, before: "Sequence[Score]", after: "Sequence[Score]") -> list[_Gain]:
-        known = {score.name: score.value for score in before}
-        return [
-            _Gain(data, score.name, known[score.name], score.value, score.on)
-            for score in after
-            if score.name in known
-        ]
-
-    before, after = result.start.scores, read_bundle(result.model).card.scores
-    new = [score for score in after if not score.on.startswith(EARLIER)]
-    old = [score for score in after if score.on.startswith(EARLIER)]
-    first = before.earlier.figures if before.earlier else ()
-    return [*gains("new data", before.figures, new), *gains(EARLIER, first, old)]
-
-
-def _gain_lines(gains: Sequence[_Gain]) -> list[str]:
-    """ "new data: BLEU 12.00 -> 31.50, chrF2 30.10 -> 52.00", and the earlier data in the next."""
-    scores_of: dict[str, list[str]] = {}
-    for gain in gains:
-        scores_of.setdefault(gain.data, []).append(
-            f"{gain.score} {gain.before:.2f} -> {gain.after:.2f}"
-        )
-    return [f"{data}: {', '.join(scores)}" for data, scores in scores_of.items()]
+def _print_gains(gains: "Sequence[Gain]") -> None:
+    shown = plain_table("", "metric", "before", "after", "difference", left=("", "metric"))
+    for one in gains:
+        numbers = f"{one.before:.2f}", f"{one.after:.2f}", f"{one.difference:+.2f}"
+        shown.add_row(one.data, one.score, *numbers)
+    console().print(shown)

@@ -16,6 +16,7 @@ from jumok.cli.options import (
     CONTENT,
     ENCODING,
     OUTPUT,
+    ChosenLanguages,
     EngineMachine,
     Formats,
     ModelOrEnsemble,
@@ -129,6 +130,7 @@ def translate(
     *,
     encoding: Annotated[str, typer.Option(help=f"{ENCODING} The output is UTF-8.")] = UTF8,
     decoding: Annotated[DecodingOptions, FOR_TRANSLATION, Without(*ONLY_FOR_CONTINUATION)],
+    languages: Annotated[ChosenLanguages, ChosenLanguages()],
     content: Annotated[Content, Content()],
     columns: Annotated[TranslationOutput, TranslationOutput()],
     machine: Annotated[EngineMachine, EngineMachine()],
@@ -158,7 +160,7 @@ def translate(
     with _without_collector():
         for file, to in outputs:
             check_output(to, file, content.glossary)
-        translator = machine.load(model, "translate")
+        translator = languages.chosen(machine.load(model, "translate"))
     if columns.alignments:
         translator.check_alignments()
     answers = Answers(

@@ -98,14 +98,16 @@ class CaptionedPictures:
     """The data of a training or a validation.
 
     Attributes:
-        inputs: one array per image, on disk.
+        inputs: one array per image, or one of each of its views, on disk.
         captions: for each image the tokens of its captions, without START and END.
         key: names the content.
+        views: of each image, the first one of the whole image; None: an input is one.
     """
 
     inputs: npt.NDArray[np.generic]
     captions: Sequence[Sequence[Sequence[int]]]
     key: str
+    views: int | None = None
 
     def __len__(self) -> int:
         return len(self.captions)
@@ -115,12 +117,20 @@ class CaptionedPictures:
         """Target tokens, END included."""
         return sum(len(caption) + 1 for captions in self.captions for caption in captions)
 
-    def input(self, index: int) -> Tensor:
-        return torch.from_numpy(np.array(self.inputs[index]))
+    def input(self, index: int, random: np.random.Generator | None = None) -> Tensor:
+        """The input of an image; with `random`, of any of its views."""
+        if self.views is None:
+            return torch.from_numpy(np.array(self.inputs[index]))
+        view = 0 if random is None else int(random.integers(self.views))
+        return torch.from_numpy(np.array(self.inputs[index, view]))
 
-    def batch(self, chosen: Sequence[tuple[int, Sequence[int]]]) -> CaptionBatch:
+    def batch(
+        self,
+        chosen: Sequence[tuple[int, Sequence[int]]],
+        random: np.random.Generator | None = None,
+    ) -> CaptionBatch:
         """These captions of these pictures: (picture, indices of its captions)."""
-        pictures = torch.stack([self.input(index) for index, _ in chosen])
+        pictures = torch.stack([self.input(index, random) for index, _ in chosen])
         rows = [row for row, (_, which) in enumerate(chosen) for _ in which]
         targets = [self.captions[index][caption] for index, which in chosen for caption in which]
         ids, lengths = fill(targets)
@@ -221,8 +231,8 @@ class CaptionStream(NumberedUpdates[CaptionBatch]):
     def _batch(
         self, place: tuple[int, int], part: Sequence[tuple[int, Sequence[int]]]
     ) -> CaptionBatch:
-        batch = self._data.batch(part)
         random = np.random.default_rng((self._seed, 2, *place))
+        batch = self._data.batch(part, random)
         return replace(batch, pictures=self._augmentation.apply(batch.pictures, random))
 
     def _picture(self, place: int) -> int:

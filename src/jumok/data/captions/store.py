@@ -18,7 +18,8 @@ from safetensors.numpy import load
 
 from jumok.data.files.damage import ANYTHING
 from jumok.data.files.formats import HEAD, kind_of_bytes
-from jumok.data.files.images import PictureFiles, content_digest, content_of, read_image, resize
+from jumok.data.files.images import PictureFiles, content_digest, content_of, read_image
+from jumok.data.pictures.corpus import Shape
 from jumok.data.store import Array, StoreWriter, cached_store
 from jumok.errors import DataError, Location
 
@@ -31,20 +32,28 @@ class InputReader(NamedTuple):
     Attributes:
         shape, kind: of every array; kind is numpy's name of the dtype.
         read: (content, name in errors) -> the array.
+        settings: what else the array depends on.
     """
 
     shape: tuple[int, ...]
     kind: str
     read: Callable[[bytes, str], Array]
+    settings: str = ""
 
 
-def pixel_reader(size: int) -> InputReader:
-    """Pixels (3 size size) in bytes. An image is resized to a square without cropping."""
-    return InputReader((3, size, size), "uint8", partial(_pixels, size))
+def pixel_reader(size: int, resample: str = "bilinear", resized: int | None = None) -> InputReader:
+    """Pixels (3 size size) in bytes.
+
+    Args:
+        resample, resized: as in `Shape`; without `resized` nothing is cut off.
+    """
+    shape = Shape(size, size, 3, resample, resized)
+    settings = "" if shape == Shape(size, size, 3) else str(shape)
+    return InputReader((3, size, size), "uint8", partial(_pixels, shape), settings)
 
 
-def _pixels(size: int, content: bytes, name: str) -> Array:
-    scaled = resize(read_image(content, name), size, size)
+def _pixels(shape: Shape, content: bytes, name: str) -> Array:
+    scaled = shape.fit(read_image(content, name))
     return np.ascontiguousarray(scaled.transpose(2, 0, 1))  # height width 3 -> 3 height width
 
 
@@ -179,6 +188,7 @@ def store_inputs(
     items = list(items)
     contents = [content_digest(item.source, item.name) for item in items]
     identity = ["inputs", reader.shape, reader.kind, skip, contents]
+    identity += [reader.settings] * bool(reader.settings)
 
     fill = partial(_write_inputs, items, reader, skip)
     with cached_store(cache, identity, fill) as store:

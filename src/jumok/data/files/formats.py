@@ -16,6 +16,9 @@ from jumok.parts import names
 HEAD = 8192
 """The number of bytes at the start of a file that are examined."""
 
+FORMATS_BY_LANGUAGE = ("tmx", "po", "xliff")
+"""The formats whose columns are languages."""
+
 COMPRESSED = (".gz", ".zst")
 FIGURE_SUFFIXES = (".svg", ".pdf", ".png")
 """Of figures that are drawn."""

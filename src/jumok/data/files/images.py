@@ -76,14 +76,21 @@ def archive_of(path: Path) -> Path | None:
 
 
 def resize(
-    pixels: UInt8[np.ndarray, "old_height old_width 3"], height: int, width: int
+    pixels: UInt8[np.ndarray, "old_height old_width 3"],
+    height: int,
+    width: int,
+    resample: str = "bilinear",
 ) -> UInt8[np.ndarray, "{height} {width} 3"]:
-    """The image at another size; a smaller one is averaged over all pixels (a triangle filter)."""
+    """The image at another size; a smaller one is averaged over all pixels (a triangle filter).
+
+    Args:
+        resample: the filter, by Pillow's name in small letters.
+    """
     with optional_import("reading images", extra="images"):
         from PIL import Image
 
     image = Image.fromarray(pixels)
-    filtered = image.resize((width, height), Image.Resampling.BILINEAR)
+    filtered = image.resize((width, height), Image.Resampling[resample.upper()])
     return np.array(filtered)
 
 

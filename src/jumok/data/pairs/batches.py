@@ -200,16 +200,16 @@ class Updates(PlannedUpdates[Micro]):
 
 
 class UpdateStream(Updates[Batch]):
-    """Updates of pairs, as they were prepared or with `variation`."""
+    """Updates of pairs, as they were prepared, or with the variation of each corpus."""
 
     def __init__(
         self,
         stores: Sequence[PairCorpus],
         sampler: PairSampler,
-        variation: Variation | None = None,
+        variations: Sequence[Variation] | None = None,
     ) -> None:
         super().__init__(sampler)
-        self._stores, self._variation = stores, variation
+        self._stores, self._variations = stores, variations
 
     def _work(self, corpus: int, rows: npt.NDArray[np.int64]) -> int:
         # The plan of the block has read the lengths, so its shards are open.
@@ -220,9 +220,9 @@ class UpdateStream(Updates[Batch]):
         return work_of(len(rows) * source, len(rows) * target)
 
     def _batch(self, place: tuple[int, int], corpus: int, rows: npt.NDArray[np.int64]) -> Batch:
-        if self._variation is None:
+        if self._variations is None:
             return gather_batch(self._stores[corpus], rows)
-        return self._variation.batch(self._stores[corpus], rows, place)
+        return self._variations[corpus].batch(self._stores[corpus], rows, place)
 
 
 def gather_batch(store: PairCorpus, rows: npt.NDArray[np.int64]) -> Batch:

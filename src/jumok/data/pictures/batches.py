@@ -16,9 +16,11 @@ from jumok.shapes import Int, Tensor, UInt8
 
 @dataclass(frozen=True)
 class PictureBatch:
-    """Images of one size, and the numbers of their labels."""
+    """Images of one size, or what a pretrained encoder computed for them, and the numbers of their
+    labels.
+    """
 
-    pixels: UInt8[Tensor, "batch colours height width"]
+    pixels: Tensor
     labels: Int[Tensor, " batch"]
 
     @property
@@ -95,8 +97,12 @@ class PictureStream(NumberedUpdates[PictureBatch]):
         return planned
 
     def _batch_of(self, place: tuple[int, int], rows: Rows) -> PictureBatch:
+        random = np.random.default_rng([self._seed, 1, *place])
+        if self._store.features is not None:
+            views = random.integers(self._store.features.shape[1], size=len(rows))
+            return _of_features(self._store, rows, views)
         pixels = self._store.pixels[rows]
-        self._augmentation.apply(pixels, np.random.default_rng([self._seed, 1, *place]))
+        self._augmentation.apply(pixels, random)
         return as_batch(pixels, self._store.numbers[rows])
 
     @property
@@ -123,6 +129,12 @@ def as_batch(pixels: npt.NDArray[np.uint8], labels: Rows) -> PictureBatch:
     return PictureBatch(as_tensor(pixels), torch.from_numpy(np.array(labels)))
 
 
+def _of_features(store: PictureStore, rows: Rows, views: Rows) -> PictureBatch:
+    assert store.features is not None
+    features = torch.from_numpy(np.array(store.features[rows, views]))
+    return PictureBatch(features, torch.from_numpy(np.array(store.numbers[rows])))
+
+
 def as_tensor(
     pixels: npt.NDArray[np.uint8],
 ) -> UInt8[Tensor, "batch colours height width"]:
@@ -133,5 +145,8 @@ def as_tensor(
 def validation_pictures(store: PictureStore, size: int) -> Iterator[PictureBatch]:
     """Every image once, `size` at a time."""
     for start in range(0, len(store), size):
-        part = slice(start, start + size)
-        yield as_batch(store.pixels[part], store.numbers[part])
+        rows = np.arange(start, min(start + size, len(store)))
+        if store.features is not None:
+            yield _of_features(store, rows, np.zeros_like(rows))  # the whole images
+        else:
+            yield as_batch(store.pixels[rows], store.numbers[rows])

@@ -41,16 +41,28 @@ UNSIGNED_BYTE = 8  # as IDX numbers types
 
 @dataclass(frozen=True)
 class Shape:
-    """The shape of a model's images; `colours` is 1 (greyscale) or 3."""
+    """The shape of a model's images; `colours` is 1 (greyscale) or 3.
+
+    Attributes:
+        resample: the filter of Pillow.
+        resized: the side of the square that the image is made before the middle is cut out; None:
+            it is resized to the shape.
+    """
 
     height: int
     width: int
     colours: int
+    resample: str = "bilinear"
+    resized: int | None = None
 
     def fit(self, pixels: Pixels) -> Fitted:
         """The image, resized to this shape; (height width colours)."""
-        if pixels.shape[:2] != (self.height, self.width):
-            pixels = resize(pixels, self.height, self.width)
+        if self.resized is not None:
+            pixels = resize(pixels, self.resized, self.resized, self.resample)
+            top, left = (self.resized - self.height) // 2, (self.resized - self.width) // 2
+            pixels = pixels[top : top + self.height, left : left + self.width]
+        elif pixels.shape[:2] != (self.height, self.width):
+            pixels = resize(pixels, self.height, self.width, self.resample)
         if self.colours == 1:
             grey = (pixels @ BRIGHTNESS + 500) // 1000
             return grey.astype(np.uint8)[:, :, None]

@@ -26,6 +26,8 @@ class PictureStore:
         numbers: for each image, the index of its label in `labels`.
         labels: in alphabetical order.
         left_out: the errors of the images that are not in the store.
+        features: of views of each image (picture view channels rows columns), which a pretrained
+            encoder has computed of the pixels; None: the model reads these.
     """
 
     key: str
@@ -33,6 +35,7 @@ class PictureStore:
     numbers: npt.NDArray[np.int64]
     labels: tuple[str, ...]
     left_out: tuple[str, ...] = ()
+    features: npt.NDArray[np.float16] | None = None
 
     def __len__(self) -> int:
         return len(self.numbers)

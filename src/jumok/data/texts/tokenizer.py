@@ -14,6 +14,7 @@ from typing import Literal, Protocol, runtime_checkable
 
 from jumok.data.files.atomic import write_durably
 from jumok.data.json_tokenizer import JsonTokenizer
+from jumok.data.special_tokens import SPECIAL
 from jumok.data.tokenizer import END, NEWLINE, PAD, SPACE, START, Tokenizer, word_indices, writable
 from jumok.errors import DataError, Location
 
@@ -134,7 +135,7 @@ def _byte_name(byte: int) -> str:
     return chr(byte).replace(" ", SPACE) if 0x20 <= byte < 0x7F else f"<0x{byte:02X}>"
 
 
-_BYTE_NAMES = ["<pad>", "<unk>", "<s>", "</s>", *map(_byte_name, range(256))]
+_BYTE_NAMES = [*SPECIAL, *map(_byte_name, range(256))]
 
 
 def load_text_tokenizer(path: Path) -> TextTokenizer:

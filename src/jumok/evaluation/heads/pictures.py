@@ -181,7 +181,7 @@ def caption_head_cards_over(
         with observe(
             model, pointing.record if pointing else _ignore, model.cross_sites.__contains__
         ):
-            _watch(meter, captioner, _cells(captioner, pictures.files, chunk), captions)
+            _watch(meter, captioner, _read_once(captioner, pictures.files, chunk), captions)
         if pointing is not None:
             sizes = picture_sizes((pictures.files, picture.file) for picture in chunk)
             pointing.update(captions, [picture.file for picture in chunk], sizes)
@@ -213,32 +213,30 @@ def _caption_chunks(pictures: Iterable[Captioned], batch_size: int) -> Iterator[
 
 
 @torch.no_grad()
-def _cells(
-    captioner: Captioner, files: PictureFiles, chunk: Sequence[Captioned]
-) -> Float[Tensor, "pictures cells width"]:
-    """The output of the convolutions for each image; they have no heads."""
+def _read_once(captioner: Captioner, files: PictureFiles, chunk: Sequence[Captioned]) -> Tensor:
+    """What is computed before the first head, for each image."""
     read = captioner.reader.read
     arrays = [read(files.content(picture.file), files.place(picture.file)) for picture in chunk]
     device = next(captioner._model.parameters()).device
-    return captioner._model.see(torch.from_numpy(np.stack(arrays)).to(device))
+    return captioner._model.read_once(torch.from_numpy(np.stack(arrays)).to(device))
 
 
 def _watch(
     meter: HeadMeter,
     captioner: Captioner,
-    cells: Float[Tensor, "pictures cells width"],
+    images: Tensor,
     captions: Sequence[ReferenceCaption],
 ) -> None:
     """Runs one forward and one backward pass; an image is read again for each of its captions."""
-    model, device = captioner._model, cells.device
+    model, device = captioner._model, images.device
     read, _ = fill([[START, *caption.tokens] for caption in captions])
     written, _ = fill([[*caption.tokens, END] for caption in captions])
     tokens = torch.from_numpy(read).to(device)
     targets = torch.from_numpy(written).to(device)
-    own = cells[torch.tensor([caption.picture for caption in captions], device=device)]
+    own = images[torch.tensor([caption.picture for caption in captions], device=device)]
 
     def losses() -> Float[Tensor, " batch"]:
-        return mean_losses(model.decoder(model.write(own), tokens), targets)
+        return mean_losses(model.decoder(model.read_on(own), tokens), targets)
 
     one_query = tokens.new_ones(len(captions), 1)
     words, grid = (tokens, tokens), (one_query, one_query)
@@ -272,11 +270,14 @@ def picture_head_cards_over(
         if meter is None:
             with torch.no_grad():
                 recorded, _ = record_pass(model, partial(model, pixels[:1]), "weights")
+            grids = recorded.encoder.grids
+            if model.patches is not None:
+                grids = dict.fromkeys(sites(model), model.patches)
             meter = HeadMeter(
                 model,
                 grids={
                     site: GridMeter("image", grid, residual_gate_of(model, site))
-                    for site, grid in recorded.encoder.grids.items()
+                    for site, grid in grids.items()
                 },
             )
         one_query = torch.ones(len(batch), 1, dtype=torch.long, device=device)

@@ -32,13 +32,15 @@ class GridMeter:
         queries: Int[Tensor, "batch _"],
         keys: Int[Tensor, "batch _"],  # noqa: ARG002 - all cells are real
     ) -> None:
-        """Adds the weights of a batch.
+        """Adds the weights of a batch. States before the cells do not count.
 
         Args:
             queries: the queries' tokens; PAD does not count. One column: all of a row, or none.
         """
-        self.heads = weights.shape[1]
-        weights = weights.float()
+        self.heads, cells = weights.shape[1], self.grid[0] * self.grid[1]
+        weights = weights[..., -cells:].float()
+        if self.part == "image":
+            weights = weights[:, :, -cells:]
         real = (queries != PAD).expand(-1, weights.shape[2])
         self._add("entropy", -torch.xlogy(weights, weights).sum(dim=3), real)
         self._add("confidence", weights.amax(dim=3), real)

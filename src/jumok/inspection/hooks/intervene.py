@@ -23,7 +23,8 @@ from jumok.attention.observe import HeadWeights, Observable, sites
 from jumok.attention.overrides import override
 from jumok.errors import ModelError
 from jumok.layers.embedding import Editable, Embedding, StateEdit
-from jumok.models.captioner import CaptionerModel, GridWriter
+from jumok.models.captioner import CaptionerModel
+from jumok.models.image_classifier import ImageClassifier
 from jumok.shapes import Float, Int, States, Tensor
 
 Heads = Mapping[str, Sequence[int]]
@@ -147,7 +148,7 @@ def blanked(model: nn.Module, positions: Sequence[int]) -> Iterator[None]:
     """Replaces the vectors of these words or cells by zeros; their positions stay.
 
     The words are those of the encoder's input, or of the decoder's in a model without an encoder;
-    the cells are the output of a captioner's convolutions.
+    the cells are the output of a captioner's convolutions, or the patches of a Vision Transformer.
 
     Raises:
         ModelError: a model that reads neither, or a position that the text does not have.
@@ -172,10 +173,10 @@ def blanked(model: nn.Module, positions: Sequence[int]) -> Iterator[None]:
 
 def _what_is_read(model: nn.Module) -> tuple[Editable, bool]:
     """The module that makes vectors of words or cells, and whether it receives all at once."""
-    if isinstance(model, CaptionerModel):
+    if isinstance(model, CaptionerModel | ImageClassifier):
         # A captioner's embedding is that of the words it writes.
-        if isinstance(model.writer, GridWriter):
-            return model.writer, True
+        if model.editable is not None:
+            return model.editable, True
         raise ModelError("this model reads the image as one vector, so cells cannot be occluded.")
     embedding = next(iter(embeddings_of(model).values()), None)
     if embedding is None:

@@ -4,191 +4,181 @@ Source: Junczys-Dowmunt et al. 2018; Tiedemann and Thottingal 2020; names of tra
 """
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import sentencepiece
 from pydantic import ValidationInfo, field_validator
 
+from jumok.bundle.card import LanguageTokens
 from jumok.bundle.reading import read_json_object
-from jumok.config.section import Count, Share
+from jumok.config.section import Count
 from jumok.config.transformer import TransformerConfig
-from jumok.data.pair_tokenizer import PairTokenizer, pair_file
+from jumok.data.pair_tokenizer import pair_file
+from jumok.data.special_tokens import SPECIAL
+from jumok.data.tokenizer import START, Tokenizer
 from jumok.errors import BundleError, Location
+from jumok.interop.families.fairseq import (
+    STREAM_READERS,
+    FairseqSettings,
+    Token,
+    equal_value,
+    layer_pairs,
+    section_of,
+)
 from jumok.interop.family import ModelFamily
 from jumok.interop.rows import (
     HalvesToTurns,
     OutputBias,
+    Same,
     Table,
     TensorRow,
     VocabularyRows,
     layer_rows,
 )
-from jumok.interop.settings import Settings
+from jumok.interop.source import Source
 from jumok.interop.tokenizers import VOCABULARY, described_value, known_id
 from jumok.interop.vocabulary import Vocabulary
 
-ACTIVATIONS = {"swish": "silu", "gelu_new": "gelu_tanh"}
-"""The names there that are others here."""
-SPECIAL = "<pad>", "<unk>", "<s>", "</s>"
 SOURCE, TARGET = "source.spm", "target.spm"
-_TAG = re.compile(">>[^<>]+<<")
+TARGET_VOCABULARY = "target_vocab.json"
+SHARED = "model.shared.weight"
+_TAG = re.compile(">>([^<>]+)<<")
+"""What opens a source that is to be translated into this language."""
 
 
-class MarianSettings(Settings):
+class MarianSettings(FairseqSettings):
     """The keys of a Marian's config.json."""
 
-    without_effect: ClassVar[frozenset[str]] = frozenset(
-        {"is_encoder_decoder", "num_hidden_layers", "classif_dropout", "extra_pos_embeddings"}
-        | {"encoder_layerdrop", "decoder_layerdrop", "_num_labels", "static_position_embeddings"}
-    )
+    without_effect: ClassVar[frozenset[str]] = FairseqSettings.without_effect | {
+        "static_position_embeddings"
+    }
 
-    d_model: Count
-    encoder_layers: Count
-    decoder_layers: Count
-    encoder_attention_heads: Count
-    decoder_attention_heads: Count
-    encoder_ffn_dim: Count
-    decoder_ffn_dim: Count
-    activation_function: Literal["relu", "gelu", "gelu_new", "silu", "swish"] = "gelu"
-    dropout: Share = 0.1
-    attention_dropout: Share = 0.0
-    activation_dropout: Share = 0.0
     max_position_embeddings: Count = 1024
-    scale_embedding: bool = False
-    share_encoder_decoder_embeddings: Literal[True] = True
+    share_encoder_decoder_embeddings: bool = True  # type: ignore[assignment]
     decoder_vocab_size: Count | None = None
-    tie_word_embeddings: Literal[True] = True
     normalize_before: Literal[False] = False
     normalize_embedding: Literal[False] = False
     add_final_layer_norm: Literal[False] = False
-    add_bias_logits: Literal[False] = False
-    pad_token_id: Count
-    decoder_start_token_id: Count
-    eos_token_id: Literal[0] = 0
+    pad_token_id: Token
+    decoder_start_token_id: Token
+    eos_token_id: Token = 0
 
-    @field_validator(
-        "decoder_attention_heads", "decoder_ffn_dim", "decoder_vocab_size", "decoder_start_token_id"
-    )
+    @field_validator("decoder_vocab_size")
     @classmethod
-    def _as_the_other(cls, value: int | None, info: ValidationInfo) -> int | None:
-        """What jumok has once for both sides."""
-        other = EQUAL_KEYS[str(info.field_name)]
-        known = info.data.get(other)
-        if value is not None and known is not None and value != known:
-            raise ValueError(f"it has to be {other} = {known}")
-        return value
-
-
-EQUAL_KEYS = {
-    "decoder_attention_heads": "encoder_attention_heads",
-    "decoder_ffn_dim": "encoder_ffn_dim",
-    "decoder_vocab_size": "vocab_size",
-    "decoder_start_token_id": "pad_token_id",
-}
+    def _of_one_vocabulary(cls, value: int | None, info: ValidationInfo) -> int | None:
+        if value is None or not info.data.get("share_encoder_decoder_embeddings", True):
+            return value
+        return equal_value(value, "vocab_size", info)
 
 
 def section(settings: MarianSettings, _: Collection[str]) -> TransformerConfig:
     """The same sizes as a section [model]."""
-    activation = settings.activation_function
-    return TransformerConfig.model_validate(
-        {
-            "dim": settings.d_model,
-            "heads": settings.encoder_attention_heads,
-            "encoder_layers": settings.encoder_layers,
-            "decoder_layers": settings.decoder_layers,
-            "feedforward": settings.encoder_ffn_dim,
-            "activation": ACTIVATIONS.get(activation, activation),
-            "norm": "post",
-            "positions": "sinusoidal",
-            "max_length": settings.max_position_embeddings,
-            "embedding_scale": settings.scale_embedding,
-            "output_bias": True,
-            "tied": "all",
-            "dropout": settings.dropout,
-            "attention_dropout": settings.attention_dropout,
-            "feedforward_dropout": settings.activation_dropout,
-        }
-    )
+    tied = "all" if settings.share_encoder_decoder_embeddings else "target"
+    return section_of(settings, norm="post", positions="sinusoidal", tied=tied)
 
 
 def table(settings: MarianSettings, _: Collection[str]) -> Table:
     """The tensors of a file with tensors of these names."""
-    shared = "model.shared.weight"
-    tied = "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight"
+    sides = "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight"
+    tables = {SHARED: sides} if settings.share_encoder_decoder_embeddings else {sides[1]: ()}
+    tied = {name: (*others, "lm_head.weight") for name, others in tables.items()}
     computed = "model.encoder.embed_positions.", "model.decoder.embed_positions."
-    return Table(tuple(_rows(settings, shared)), {shared: (*tied, "lm_head.weight")}, computed)
+    return Table(tuple(_rows(settings, sides)), tied, computed)
 
 
-def _rows(settings: MarianSettings, shared: str) -> Iterator[TensorRow]:
-    yield TensorRow((shared,), ("encoder.embedding.table",), (HalvesToTurns(), VocabularyRows()))
+def _rows(settings: MarianSettings, sides: tuple[str, str]) -> Iterator[TensorRow]:
+    here = "encoder.embedding.table", "decoder.embedding.table"
+    if settings.share_encoder_decoder_embeddings:
+        yield TensorRow((SHARED,), here[:1], (HalvesToTurns(), VocabularyRows()))
+    else:
+        yield TensorRow(sides[:1], here[:1], (HalvesToTurns(), VocabularyRows(of_source=True)))
+        yield TensorRow(sides[1:], here[1:], (HalvesToTurns(), VocabularyRows()))
     yield TensorRow(("final_logits_bias",), ("decoder.output.bias",), (OutputBias((1, -1)),))
-    for side, layers, parts in (
-        ("encoder", settings.encoder_layers, ENCODER),
-        ("decoder", settings.decoder_layers, DECODER),
-    ):
-        theirs, ours = f"model.{side}.layers.{{n}}", f"{side}.blocks.{{n}}"
-        for name, here in parts.items():
-            reads = name.endswith(READERS)
-            if not reads:  # its rows are axes of the stream
-                yield from layer_rows(
-                    f"{theirs}.{name}", f"{ours}.{here}", HalvesToTurns((0,)), layers=layers
-                )
-                continue
-            weight, bias = ((f"{theirs}.{name}.{part}",) for part in ("weight", "bias"))
-            yield TensorRow(weight, (f"{ours}.{here}.weight",), (HalvesToTurns(),), layers)
-            yield TensorRow(bias, (f"{ours}.{here}.bias",), layers=layers)
+    layers = {"encoder": settings.encoder_layers, "decoder": settings.decoder_layers}
+    for there, ours, count in layer_pairs(layers, "post"):
+        if there.endswith(STREAM_READERS):
+            for part, how in (("weight", HalvesToTurns()), ("bias", Same())):
+                yield from layer_rows(there, ours, how, layers=count, parts=(part,))
+        else:
+            yield from layer_rows(there, ours, HalvesToTurns((0,)), layers=count)
 
 
-READERS = "q_proj", "k_proj", "v_proj", "fc1"
-ENCODER = {
-    "self_attn.q_proj": "self_attention.query",
-    "self_attn.k_proj": "self_attention.key",
-    "self_attn.v_proj": "self_attention.value",
-    "self_attn.out_proj": "self_attention.output",
-    "self_attn_layer_norm": "after_self.norm",
-    "fc1": "feedforward.inner",
-    "fc2": "feedforward.outer",
-    "final_layer_norm": "after_feedforward.norm",
-}
-"""The parts of a layer, and of a block."""
-DECODER = ENCODER | {
-    "encoder_attn.q_proj": "cross_attention.query",
-    "encoder_attn.k_proj": "cross_attention.key",
-    "encoder_attn.v_proj": "cross_attention.value",
-    "encoder_attn.out_proj": "cross_attention.output",
-    "encoder_attn_layer_norm": "after_cross.norm",
-}
-
-
-def vocabulary(folder: Path, settings: MarianSettings) -> Vocabulary:
-    """PAD, which also opens a target (START), UNKNOWN, END, and the others."""
+def vocabulary(source: Source, settings: MarianSettings) -> Vocabulary:
+    """PAD, which usually also opens a target (START), UNKNOWN, END, and the others. Where sources
+    and targets have a vocabulary each, these are those of both.
+    """
+    folder, pad, start = source.folder, settings.pad_token_id, settings.decoder_start_token_id
+    rows, end = settings.vocab_size, settings.eos_token_id
     known = read_json_object(_existing_file(folder, VOCABULARY))
-    ids = {piece: id for piece, id in known.items() if isinstance(id, int)}
-    names = {id: piece for piece, id in ids.items()}
-    rows, pad = settings.vocab_size, settings.pad_token_id
-    if len(names) != len(known) or sorted(names) != list(range(rows)) or pad >= rows:
-        raise BundleError(
-            "the vocabulary is not this model's.",
-            expected=f"a subword for each id from 0 to {rows - 1}, and pad_token_id among them",
-            got=f"{len(known):,} subwords, {len(names):,} ids, pad_token_id = {pad}",
-            place=Location(folder / VOCABULARY),
-        )
-    if tags := [piece for piece in known if _TAG.fullmatch(piece)]:
-        raise BundleError(
-            "this model writes several languages, and a jumok translator writes one.",
-            expected="a vocabulary without names of languages",
-            got=", ".join(tags[:5]),
-            do="import a model of one pair of languages",
-            place=Location(folder / VOCABULARY),
-        )
-    unknown = known_id(folder / VOCABULARY, ids, "<unk>")
-    first = pad, unknown, pad, settings.eos_token_id
-    order = (*first, *(id for id in range(rows) if id not in first))
+    own = known.get(SPECIAL[START]) == start != pad  # as jumok itself writes such folders
+    if settings.share_encoder_decoder_embeddings:
+        if not own and start != pad:
+            raise BundleError(
+                "targets open with a token that is neither that of padding nor <s>.",
+                expected=f"pad_token_id = {pad}",
+                got=f"decoder_start_token_id = {start}",
+                place=Location(source.config_file),
+            )
+        read = written = _Side.of(folder, VOCABULARY, rows, pad, start, end)
+    else:
+        targets = settings.decoder_vocab_size or rows
+        first = [(pad, start)] * 2 if own else [(pad, pad), (start, start)]
+        read = _Side.of(folder, VOCABULARY, rows, *first[0], end)
+        written = _Side.of(folder, TARGET_VOCABULARY, targets, *first[1], end)
+    others = list(dict.fromkeys([*read.others, *written.others]))
     models = [_model(_existing_file(folder, name)) for name in (SOURCE, TARGET)]
-    pieces = [*SPECIAL, *(names[id] for id in order[len(first) :])]
-    return Vocabulary(order, (2,), rows, pair_file(models[0], models[1], pieces))
+    file = pair_file(models[0], models[1], [*SPECIAL, *others])
+    made = written.vocabulary(others, file)
+    return made if written is read else replace(made, source=read.vocabulary(others, file))
+
+
+@dataclass(frozen=True)
+class _Side:
+    """The rows of one side.
+
+    Attributes:
+        special: the rows of PAD, UNKNOWN, START and END.
+        others: those of other subwords.
+    """
+
+    rows: int
+    special: tuple[int, int, int, int]
+    others: Mapping[str, int]
+
+    @classmethod
+    def of(cls, folder: Path, name: str, rows: int, pad: int, start: int, end: int) -> "_Side":
+        known = read_json_object(_existing_file(folder, name))
+        ids = {piece: id for piece, id in known.items() if isinstance(id, int)}
+        if (
+            len(ids) != len(known)
+            or sorted(ids.values()) != list(range(rows))
+            or (max(pad, start, end) >= rows)
+        ):
+            raise BundleError(
+                "the vocabulary is not this model's.",
+                expected=f"a subword for each id from 0 to {rows - 1}, and pad_token_id among them",
+                got=f"{len(known):,} subwords, {len(set(ids.values())):,} ids, "
+                f"pad_token_id = {pad}",
+                place=Location(folder / name),
+            )
+        special = pad, known_id(folder / name, ids, "<unk>"), start, end
+        order = sorted(ids, key=ids.__getitem__)
+        others = {piece: ids[piece] for piece in order if ids[piece] not in special}
+        return cls(rows, special, others)
+
+    def vocabulary(self, pieces: Sequence[str], tokenizer: bytes) -> Vocabulary:
+        """These rows, in the order of the subwords of both sides."""
+        pad, _, start, _ = self.special
+        first = len(SPECIAL)
+        order = (*self.special, *(self.others.get(piece, pad) for piece in pieces))
+        lacking = tuple(
+            id for id, piece in enumerate(pieces, start=first) if piece not in self.others
+        )
+        copies = (START,) if start == pad else ()
+        return Vocabulary(order, (*copies, *lacking), self.rows, tokenizer, lacking)
 
 
 def _existing_file(folder: Path, name: str) -> Path:
@@ -212,23 +202,30 @@ def _model(file: Path) -> bytes:
     return model
 
 
-def languages(folder: Path) -> tuple[str, str]:
+def languages(source: Source) -> tuple[str, str]:
     """The codes that tokenizer_config.json names; "" where it does not."""
-    codes = (described_value(folder, key, "") for key in ("source_lang", "target_lang"))
-    source, target = (code if isinstance(code, str) and len(code) <= 3 else "" for code in codes)
-    return source, target
+    named = (described_value(source.folder, key, "") for key in ("source_lang", "target_lang"))
+    read, written = (code if isinstance(code, str) and len(code) <= 3 else "" for code in named)
+    return read, written
+
+
+def language_tokens(plan: Any) -> dict[str, LanguageTokens]:
+    """The languages that the vocabulary has a tag of."""
+    tokenizer: Tokenizer = plan.tokenizer
+    tags = map(_TAG.fullmatch, tokenizer.pieces(range(tokenizer.size)))
+    return {tag[1]: LanguageTokens(asked=id) for id, tag in enumerate(tags) if tag}
 
 
 MARIAN = ModelFamily(
     name="Marian",
-    model_type="marian",
+    kinds=("marian",),
     task="translation",
     settings=MarianSettings,
     section=section,
     table=table,
     vocabulary=vocabulary,
     longest=lambda settings: settings.max_position_embeddings - 1,
-    tokenizer=PairTokenizer,
     languages=languages,
+    language_tokens=language_tokens,
     theirs=lambda _: "AutoModelForSeq2SeqLM",
 )

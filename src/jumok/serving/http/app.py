@@ -14,13 +14,14 @@ from starlette.routing import Route, Router
 from starlette.types import ASGIApp
 
 from jumok.inspection.page.document import document
-from jumok.serving.http.api.languages import name_of
 from jumok.serving.http.api.libretranslate import LIBRETRANSLATE_ROUTES
 from jumok.serving.http.api.native import NATIVE_ROUTES
 from jumok.serving.http.api.openai import OPENAI_ROUTES
 from jumok.serving.http.models import ServedModel, Service
 from jumok.serving.http.requests import Operation, RequestContext, RequestMiddleware, route
 from jumok.systems.base import Facts
+from jumok.systems.language_names import name_of
+from jumok.systems.translation.languages import short_names
 from jumok.systems.translation.translator import Translator
 
 CORS_SECONDS = 20 * 24 * 3600
@@ -73,11 +74,14 @@ def _page_facts(model: ServedModel) -> Facts:
     calibration = first.card.confidence
     system = model.system if isinstance(model.system, Translator) else None
     layers = 1 if system is None else max(1, system.searcher.layers)
+    languages = short_names(first.config.languages)
     return {
         "id": model.id,
         "name": f"{named} ({model.id})",
         "source": source,
         "target": target,
+        "languages": {code: name_of(code) for code in languages.values()},
+        "pairs": [[languages[each] for each in pair] for pair in first.config.pairs],
         "layers": layers,
         "calibrated": "" if calibration is None else calibration.text,
     }

@@ -16,6 +16,7 @@ from jumok.decoding.options import FOR_CAPTIONS, FOR_TRANSLATION
 from jumok.decoding.stepper import largest
 from jumok.engine.language import Passes
 from jumok.engine.packing import Array
+from jumok.systems.conversation import Conversation, text_before
 from jumok.systems.embedding import Embedder
 from jumok.systems.text_writer import UntilStop
 from jumok.systems.translation.result import Translation
@@ -202,7 +203,7 @@ class Continuation:
     """
 
     system: LanguageModel
-    prompt: str
+    prompt: str | Conversation
     options: DecodingOptions
     max_tokens: int
     top: int | None = None
@@ -211,6 +212,13 @@ class Continuation:
     ended: str = "length"
     _text: _TextInWriting | None = None
     _over: bool = False
+
+    @property
+    def prompt_tokens(self) -> int:
+        """How many tokens are read before the first one is written."""
+        if isinstance(self.prompt, str):
+            return len(self.system.tokenizer.encode(self.prompt))
+        return len(self.prompt.tokens)
 
     def next_part(self) -> Passes[str | None]:
         if self._over:
@@ -266,5 +274,5 @@ class _TextInWriting:
             max_tokens=given.max_tokens,
             watch=None if given.top is None else self.seen.append,
         )
-        self.certain = CertainText(given.system.tokenizer, given.prompt)
+        self.certain = CertainText(given.system.tokenizer, text_before(given.prompt))
         self.until = UntilStop(given.options.stop)

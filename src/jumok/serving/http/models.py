@@ -17,11 +17,12 @@ from jumok.serving.http.documents import DocumentReader
 from jumok.serving.http.downloads import Downloads
 from jumok.serving.http.engine import Engine
 from jumok.serving.http.monitoring import Metrics
-from jumok.serving.http.refusals import RequestRefused
+from jumok.serving.http.refusals import RequestRefused, invalid
 from jumok.serving.http.settings import ServeSettings
 from jumok.systems.base import AnySystem, Facts, System
-from jumok.systems.catalog import OpenedModel, Stamp, open_model
+from jumok.systems.catalog import OpenedModel, Stamp, for_languages, open_model
 from jumok.systems.device import EngineName, EnginePrecision
+from jumok.systems.translation.languages import matching, short_names
 from jumok.systems.translation.sentences import language_code
 from jumok.systems.translation.terms.glossary import Glossary
 from jumok.systems.translation.translator import Translator
@@ -91,6 +92,15 @@ class ServedModel:
     def can(self, *kinds: type) -> bool:
         """Whether its system is of one of these classes."""
         return issubclass(self.system_class, kinds)
+
+    def of_each_pair(self, target: str = "") -> list["ServedModel"]:
+        """The model for each of its pairs of languages, or for those into `target`."""
+        pairs = self.opened.parts[0].config.every_pair
+        if len(pairs) < 2:
+            return [self]
+        names = short_names(code for pair in pairs for code in pair)
+        named = [(names[read], names[written]) for read, written in pairs]
+        return [replace(self, languages=pair) for pair in named if target in ("", pair[1])]
 
     def cost(self, text: str) -> int:
         """The tokens of a text, estimated from its bytes, and END."""
@@ -177,10 +187,27 @@ class Service:
     def translators(self, target: str = "") -> list[ServedModel]:
         """The models that translate, into `target` if it is given, and name both languages."""
         return [
-            model
+            each
             for model in self.models.values()
-            if model.can(Translator) and all(model.languages) and target in ("", model.languages[1])
+            if model.can(Translator)
+            for each in model.of_each_pair(target)
+            if all(each.languages) and target in ("", each.languages[1])
         ]
+
+
+def language_named(models: Sequence[ServedModel], side: int, asked: str, field: str) -> str:
+    """The language of these models that a request names, as they are called here (`matching`).
+
+    Args:
+        side: 0: they read it; 1: they write it. field: that of the request.
+
+    Raises:
+        RequestRefused: it may be several of them.
+    """
+    meant = matching((model.languages[side] for model in models), asked)
+    if len(meant) > 1:
+        raise invalid(f"{asked[:20]} may be {', '.join(meant)}: name one of them.", field)
+    return meant[0] if meant else language_code(asked)
 
 
 def loaded_system(model: ServedModel, kind: type[AnySystem]) -> AnySystem:
@@ -188,7 +215,8 @@ def loaded_system(model: ServedModel, kind: type[AnySystem]) -> AnySystem:
     if not isinstance(model.system, kind):
         text = f"The model {model.id} is {model.engine.state}."
         raise RequestRefused(503, "not_ready", text, retry_after=1)
-    return model.system
+    languages = model.languages if model.can(Translator) else ("", "")
+    return for_languages(model.system, *languages) if any(languages) else model.system
 
 
 def named_models(models: Sequence[tuple[str, OpenedModel]]) -> dict[str, OpenedModel]:
@@ -292,7 +320,8 @@ class Serving:
         system = model.opened.load(self.device, self.precision, self.computing, threads=1)
         model.digest = system.fingerprint
         if isinstance(system, Translator):
-            system.translate(["a"])  # compiles the kernels before the first request
+            # compiles the kernels before the first request
+            system.between(*system.pairs[0]).translate(["a"])
             if identifier_installed():
                 identified("a")  # reads its model
             batch = system.search_together()

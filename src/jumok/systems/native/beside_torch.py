@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -126,3 +128,22 @@ def _torch_is_hooked() -> bool:
     from jumok.kernels.plain import GLOBAL
 
     return any(GLOBAL)
+
+
+def each_batch(
+    batches: Sequence[list[int]], write: Callable[[list[int]], None], threads: int
+) -> None:
+    """The engine computes without Python's lock, so in several threads."""
+    if min(threads, len(batches)) < 2:
+        for rows in batches:
+            write(rows)
+        return
+    with ThreadPoolExecutor(min(threads, len(batches))) as pool:
+        # A thread of the pool knows nothing of this one's context.
+        work = [pool.submit(copy_context().run, write, rows) for rows in batches]
+        try:
+            for each in work:
+                each.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise

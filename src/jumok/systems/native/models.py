@@ -14,8 +14,10 @@ from jumok.bundle.reading import Bundle
 from jumok.config import TransformerConfig
 from jumok.config.captioner import CaptionerConfig
 from jumok.config.causal import CausalConfig
+from jumok.config.masked import MaskedConfig
 from jumok.config.recurrent import RecurrentConfig
 from jumok.config.section import ModelSection
+from jumok.config.stack import StackConfig
 from jumok.decoding import DecodingOptions
 from jumok.engine import Precision, captioner, recurrent
 from jumok.engine.blocks import missing_part
@@ -122,7 +124,8 @@ def lacking(config: ModelSection) -> str | None:
         return recurrent.missing(config)
     if type(config) is CaptionerConfig:
         return captioner.missing(config)
-    if type(config) is TransformerConfig or type(config) is CausalConfig:
+    if type(config) in (TransformerConfig, CausalConfig, MaskedConfig):
+        assert isinstance(config, StackConfig)
         return missing_part(config)
     return f"kind = {config.kind!r}"
 
@@ -196,14 +199,18 @@ def _stored_model(
     weights = stored.floats | {
         name: each.floats() for name, each in stored.integers.items() if name in tables
     }
+    integers = dict(stored.integers)
     for names in expected.tied:
         shared = next((weights[name] for name in names if name in weights), None)
         if shared is not None:
             weights |= dict.fromkeys(names, shared)
-    present = {*weights, *stored.integers}
+        whole = next((integers[name] for name in names if name in integers), None)
+        if whole is not None:
+            integers |= dict.fromkeys(names, whole)
+    present = {*weights, *integers}
     if absent := [name for name in expected.shapes if name not in present]:
         raise unfit(bundle, f"no tensor for {absent[0]}")
-    return StoredModel(weights, kind, stored.integers)
+    return StoredModel(weights, kind, integers)
 
 
 def is_table(name: str) -> bool:

@@ -44,7 +44,11 @@ class Drafting:
 
     def score_again(self, changed: Sequence[tuple[int, Draft]], read: ReadSources) -> None:
         """Gives changed drafts the tokens and scores of their texts, if those can be read."""
-        encoded = [(row, draft, self.tokenizer.target.encode(draft.text)) for row, draft in changed]
+        target = self.tokenizer.target
+        encoded = [
+            (row, draft, target.encode(draft.text) or list(target.opening))
+            for row, draft in changed
+        ]
         encoded = [each for each in encoded if self.longest is None or len(each[2]) <= self.longest]
         if not encoded:
             return

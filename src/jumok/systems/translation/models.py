@@ -4,21 +4,25 @@ that are given. Importing this imports no torch.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Self, SupportsIndex
 
 from jumok.alignment.setting import AlignmentSetting, default_setting
 from jumok.alignment.words import links, merge_words
 from jumok.attention.events import emit
+from jumok.bundle.card import BundleConfig, Pair
 from jumok.bundle.reading import Bundle
 from jumok.config.section import ModelSection
 from jumok.data.pairs.rows import batched_rows
-from jumok.data.tokenizer import normalize, plain_words
+from jumok.data.tokenizer import END, Tokenizer, normalize, plain_words
 from jumok.decoding.rank import Ranker
 from jumok.engine.native import NativeModel
 from jumok.engine.running import RunningBatch
+from jumok.engine.transformer import NativeTransformer
 from jumok.errors import BundleError, DataError, Location, ModelError
-from jumok.systems.base import GIVEN, ROWS, numbered
+from jumok.systems.base import GIVEN, ROWS, Contents, numbered
 from jumok.systems.device import precision_name
 from jumok.systems.embedding import SourceReader
 from jumok.systems.given import text_of, texts_in
@@ -37,6 +41,7 @@ from jumok.systems.translation.kept.icu import Messages
 from jumok.systems.translation.kept.keeping import Keep, as_keep
 from jumok.systems.translation.kept.letter_case import LetterCase
 from jumok.systems.translation.kept.markup import Bare
+from jumok.systems.translation.languages import asking, chosen_pair, tokenizer_between
 from jumok.systems.translation.on_engine import EngineSearcher
 from jumok.systems.translation.result import (
     Draft,
@@ -61,7 +66,12 @@ if TYPE_CHECKING:
     import torch
 
     from jumok.alignment.extract import Aligner
+    from jumok.data.pairs.batches import SourceBatch
     from jumok.models.memory import SequenceToSequence
+    from jumok.shapes import Float
+
+
+_CHOOSING = threading.Lock()
 
 
 class TranslationModels(BesideTorch[EngineSearcher], SourceReader):
@@ -70,15 +80,24 @@ class TranslationModels(BesideTorch[EngineSearcher], SourceReader):
     Attributes:
         models: on torch.
         readings: the alignment setting of each model; None for one without attention.
+        pairs: the pairs of languages that they translate; of several one has to be chosen
+            (`between`).
     """
 
     readings: list[AlignmentSetting | None]
     longest_target: int | None
     source_language: str
     target_language: str
+    pairs: tuple[Pair, ...]
     sentences: int | None
     judge: Judge
     _held: Aligner
+    _seen: Contents | None = None
+    _config: BundleConfig
+    _whole_tokenizer: Tokenizer
+    _views: dict[Pair, Self]
+    _of: Self | None = None
+    """The system of all pairs of languages that these models are of; None: this one."""
 
     @property
     def models(self) -> Sequence[SequenceToSequence]:
@@ -96,8 +115,59 @@ class TranslationModels(BesideTorch[EngineSearcher], SourceReader):
 
     @property
     def _aligner(self) -> Aligner:
+        if self._of is not None:
+            return replace(self._of._aligner, tokenizer=self.tokenizer)
         self._load_on_torch()
         return self._held
+
+    def between(self, source: str = "", target: str = "") -> Self:
+        """The same models for one of their pairs of languages.
+
+        Args:
+            source, target: codes; "" is any, if only one pair has the other.
+
+        Raises:
+            ConfigError: there is no such pair, or there are several.
+        """
+        pair = chosen_pair(self.pairs, source, target)
+        if pair == (self.source_language, self.target_language):
+            return self
+        whole = self._of or self
+        with _CHOOSING:
+            if pair not in whole._views:
+                view = type(self).__new__(type(self))
+                view.__dict__.update(whole.__dict__, _of=whole)
+                view._choose(pair)
+                whole._views[pair] = view
+        return whole._views[pair]
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[object, ...]:
+        if self._of is None:
+            return super().__reduce_ex__(protocol)
+        return type(self).between, (self._of, self.source_language, self.target_language)
+
+    def __getstate__(self) -> dict[str, object]:
+        return {**super().__getstate__(), "_views": {}}
+
+    def _choose(self, pair: Pair | None) -> None:
+        config = self._config
+        self.tokenizer = tokenizer_between(
+            self._whole_tokenizer, config.languages, pair, asking(config)
+        )
+        self.source_language, self.target_language = pair or ("", "")
+        self.judge = replace(self.judge, languages=pair or ("", ""))
+
+    @property
+    def _exposed(self) -> Contents | None:
+        """One for all pairs: a change to the models is one for each of them."""
+        return self._seen if self._of is None else self._of._exposed
+
+    @_exposed.setter
+    def _exposed(self, contents: Contents | None) -> None:
+        if self._of is None:
+            self._seen = contents
+        else:
+            self._of._exposed = contents
 
     def _hold(
         self,
@@ -167,6 +237,16 @@ class TranslationModels(BesideTorch[EngineSearcher], SourceReader):
             return None
         return self._engine.models[0].search_together()
 
+    def _states(self, batch: SourceBatch) -> Float[torch.Tensor, "batch length dim"]:
+        engine = self.engine
+        first = None if engine is None else engine.models[0]
+        if not isinstance(first, NativeTransformer):
+            return super()._states(batch)
+        import torch
+
+        states = first.states([row[: row.index(END) + 1] for row in batch.tokens.tolist()])
+        return torch.nn.utils.rnn.pad_sequence(list(map(torch.from_numpy, states)), True)
+
     @property
     def aligns(self) -> bool:
         """Whether any model has attention to extract alignments from."""
@@ -188,7 +268,7 @@ class TranslationModels(BesideTorch[EngineSearcher], SourceReader):
         apart = cuts_sentences(split, languages, self.sentences)
         limit = None if split == "none" else self.max_tokens
         usual = self.judge.profile.cases if self.judge.profile else ()
-        rule = LetterCase(self.tokenizer, keep, self.source_language, usual) if keep else None
+        rule = LetterCase(self.tokenizer.plain, keep, self.source_language, usual) if keep else None
         how = (core, rule.read) if rule else (None, None)
         parts = cut_lines(lines, self.tokenizer, limit, apart, self.source_language, *how)
         if split == "none":
@@ -221,7 +301,7 @@ class TranslationModels(BesideTorch[EngineSearcher], SourceReader):
         given = self.divided(sources, targets, split, keep)
         parts = given.parts
         emit(self, GIVEN, len(sources))
-        searcher = self.searcher
+        searcher, ranker = self.searcher, Ranker(given=len(self.tokenizer.target.opening))
         scored = [[Translation(part.text)] for part in parts]  # as it is where nothing is read
         rows_scored = [row for row, part in enumerate(parts) if part.ids or given.targets[row]]
         read = [parts[row].ids for row in rows_scored]
@@ -230,7 +310,7 @@ class TranslationModels(BesideTorch[EngineSearcher], SourceReader):
             rows = [rows_scored[place] for place in places]
             emit(self, ROWS, [parts[row].line for row in rows], [numbers[row] for row in rows])
             batch = searcher.read([parts[row].ids for row in rows])
-            hypotheses = batch.score([given.targets[row] for row in rows], Ranker())
+            hypotheses = batch.score([given.targets[row] for row in rows], ranker)
             for row, hypothesis in zip(rows, hypotheses, strict=True):
                 draft = Draft(hypothesis, written_text(self.tokenizer, hypothesis.tokens))
                 scored[row] = [translation_of(self.tokenizer, parts[row].ids, draft)]

@@ -65,7 +65,11 @@ def divide(
             given = None
         read = tokenizer.encode(source)
         inner += given or [(Segment(line, read, text=source if read else ""), target)]
-    ids = tokenizer.target.encode_batch([text for _, text in inner])
+    encoded = tokenizer.target.encode_batch([text for _, text in inner])
+    opening = list(tokenizer.target.opening)
+    ids = [
+        ids or opening if part.ids else ids for ids, (part, _) in zip(encoded, inner, strict=True)
+    ]
     return GivenPairs([part for part, _ in inner], ids, frozenset(whole))
 
 

@@ -308,13 +308,15 @@ def _join_one(first_words: Sequence[int], parts: Sequence[Translation], joint: s
 def forced_beginnings(
     parts: Sequence[Segment], lines: int, prefixes: Sequence[str] | None, tokenizer: Tokenizer
 ) -> list[list[int]] | None:
-    """For each segment the tokens it has to begin with: a line's prefix is its first segment's.
+    """For each segment the tokens it has to begin with: those that open every target, and the
+    line's prefix in its first segment. None: nothing is forced.
 
     Raises:
         ModelError: the numbers of prefixes and lines differ.
     """
+    opening = list(tokenizer.target.opening)
     if prefixes is None:
-        return None
+        return [opening] * len(parts) if opening else None
     if len(prefixes) != lines:
         raise ModelError(
             "every line needs its own prefix, which may be empty.",
@@ -325,7 +327,7 @@ def forced_beginnings(
     begun: set[int] = set()
     forced = []
     for part in parts:
-        forced.append([] if part.line in begun else encoded[part.line])
+        forced.append(opening if part.line in begun else encoded[part.line] or opening)
         if part.ids:
             begun.add(part.line)
     return forced

@@ -15,7 +15,22 @@ from statistics import median_low
 
 Span = tuple[int, int]
 
-_SHORT = {"zho": "zh", "cmn": "zh", "yue": "zh", "jpn": "ja", "kor": "ko"}
+_CODES = """
+afr af amh am ara ar arb ar asm as aze az azj az bak ba bel be ben bn bod bo bos bs bre br bul bg
+cat ca ces cs cze cs cmn zh cym cy dan da deu de dzo dz ell el eng en epo eo est et ekk et eus eu
+ewe ee fao fo fas fa per fa pes fa prs fa fij fj fin fi fra fr fre fr fry fy ful ff fuv ff gla gd
+gle ga glg gl grn gn ger de guj gu hat ht hau ha heb he hin hi hrv hr hun hu hye hy ibo ig ind id
+isl is ita it jav jv jpn ja kan kn kas ks kat ka kaz kk khm km kik ki kin rw kir ky kor ko kur ku
+kmr ku lao lo lat la lav lv lvs lv lim li lin ln lit lt ltz lb lug lg mal ml mar mr mkd mk mlg mg
+plt mg mlt mt mon mn khk mn mri mi msa ms zsm ms mya my nep ne npi ne nld nl dut nl nno nn nob nb
+nor no nya ny oci oc ori or ory or orm om gaz om pan pa pol pl por pt pus ps pbt ps ron ro rum ro
+run rn rus ru sag sg san sa sin si slk sk slv sl smo sm sna sn snd sd som so sot st spa es sqi sq
+als sq srd sc srp sr ssw ss sun su swa sw swh sw swe sv tah ty tam ta tat tt tel te tgk tg tgl tl
+tha th tir ti ton to tsn tn tso ts tuk tk tur tr twi tw uig ug ukr uk urd ur uzb uz uzn uz vie vi
+wol wo xho xh yid yi ydd yi yor yo yue zh zho zh chi zh zul zu
+"""
+_SHORT = dict(zip(_CODES.split()[::2], _CODES.split()[1::2], strict=True))
+"""ISO 639-1 codes by those of three letters, of macrolanguages and of their usual members."""
 
 WITHOUT_SPACES = frozenset({"zh", "ja", "th", "lo", "km", "my", "bo", "dz"})
 """Languages written without spaces between words."""
@@ -83,7 +98,7 @@ CUTS = (
 
 
 def language_code(tag: str) -> str:
-    """The short code of a language tag: "zh" for "zh-Hant", "ZH_tw" and "zho"."""
+    """The short code of a language tag: "zh" for "zh-Hant", "ZH_tw" and "zho_Hans"."""
     code = tag.lower().replace("_", "-").split("-")[0]
     return _SHORT.get(code, code)
 

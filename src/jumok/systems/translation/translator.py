@@ -11,9 +11,7 @@ Importing this imports no torch.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -21,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from jumok.alignment.setting import AlignmentSetting, default_setting
 from jumok.attention.events import emit, has_listeners
+from jumok.bundle.card import Pair, pairs_text
 from jumok.bundle.profile import Profile
 from jumok.bundle.reading import Bundle
 from jumok.computation import check_cancelled
@@ -35,6 +34,7 @@ from jumok.systems.base import COPIED, FOUND, GIVEN, ROWS, Facts, known_origin
 from jumok.systems.device import EngineName, EnginePrecision, choose_device, cores, dtype_of
 from jumok.systems.given import texts_in
 from jumok.systems.loading import load_tokenizer, longest_of, longest_part, read_bundles
+from jumok.systems.native.beside_torch import each_batch
 from jumok.systems.native.models import choose_engine, engine_serves
 from jumok.systems.translation.cutting import CutLines, found_of
 from jumok.systems.translation.documents import FileTranslator
@@ -111,6 +111,7 @@ class Translator(TranslationModels, FileTranslator):
         self.tokenizer = tokenizer
         self.max_tokens, self.sentences = max_tokens, sentences
         self.source_language, self.target_language = source_language, target_language
+        self.pairs: tuple[Pair, ...] = ((source_language, target_language),)
         self.longest_target = longest_target
         self.judge = Judge((source_language, target_language), profile)
         self._hold(
@@ -148,16 +149,21 @@ class Translator(TranslationModels, FileTranslator):
                     expected=f"the tokenizer of {bundles[0].folder}",
                     do="train them on one tokenizer: tokenizer.path in the recipe",
                 )
+            if bundle.config.languages != bundles[0].config.languages:
+                raise BundleError(
+                    "the models of an ensemble need the same languages.",
+                    place=Location(bundle.folder),
+                    expected=pairs_text(bundles[0].config.every_pair),
+                    got=pairs_text(bundle.config.every_pair),
+                )
         system = cls.__new__(cls)
-        system.tokenizer = tokenizers[0]
+        first = bundles[0].config
+        system._whole_tokenizer, system._config = tokenizers[0], first
+        system.pairs, system._views = first.every_pair, {}
         system.max_tokens = min(map(longest_part, bundles))
-        system.source_language = bundles[0].config.source_language
-        system.target_language = bundles[0].config.target_language
-        system.judge = Judge(
-            (system.source_language, system.target_language),
-            bundles[0].config.profile,
-            bundles[0].card.confidence if len(bundles) == 1 else None,
-        )
+        calibration = bundles[0].card.confidence if len(bundles) == 1 else None
+        system.judge = Judge(system.pairs[0], first.profile, calibration)
+        system._choose(system.pairs[0] if len(system.pairs) == 1 else None)
         system.sentences = min(
             filter(None, (one.config.sentences for one in bundles)), default=None
         )
@@ -282,7 +288,7 @@ class Translator(TranslationModels, FileTranslator):
             for places in batched_rows([parts[row].ids for row in rows_read], batch_size)
         ]
         several = searcher.name == "native" and not recorded
-        _each(batches, write, self.threads if several else 1)
+        each_batch(batches, write, self.threads if several else 1)
         with _COUNTING:
             self.left += len(left)
             self.long_words += sum(part.is_long_word for part in parts)
@@ -356,28 +362,14 @@ class Translator(TranslationModels, FileTranslator):
         longest = options.maximum_length
         if self.longest_target is not None:
             longest = min(longest, self.longest_target)
-        if beam is None and nbest is None and longest == options.maximum_length:
+        given = len(self.tokenizer.target.opening)
+        settled = options.maximum_length, options.given
+        if beam is None and nbest is None and settled == (longest, given):
             return options
         return replace(
             options,
             beam=options.beam if beam is None else beam,
             nbest=options.nbest if nbest is None else nbest,
             maximum_length=longest,
+            given=given,
         )
-
-
-def _each(batches: Sequence[list[int]], write: Callable[[list[int]], None], threads: int) -> None:
-    """The engine computes without Python's lock, so in several threads."""
-    if min(threads, len(batches)) < 2:
-        for rows in batches:
-            write(rows)
-        return
-    with ThreadPoolExecutor(min(threads, len(batches))) as pool:
-        # A thread of the pool knows nothing of this one's context.
-        work = [pool.submit(copy_context().run, write, rows) for rows in batches]
-        try:
-            for each in work:
-                each.result()
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise

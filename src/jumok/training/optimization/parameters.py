@@ -16,6 +16,8 @@ UNIT_ELEMENTS = 1 << 20
 class FlatParameters:
     """The order of a model's parameters in one row: inner matrices first, then tables, norms.
 
+    Parameters that do not learn are in none.
+
     Attributes:
         hidden: where the matrices of linear layers and convolutions end.
         matrices: where each stack of equal shapes starts, and its shape (count rows columns).
@@ -37,7 +39,8 @@ class FlatParameters:
         self._starts: list[tuple[str, int, torch.Size]] = []
         self.matrices: list[tuple[int, tuple[int, int, int]]] = []
         self.size = self.decayed = self.hidden = 0
-        for name, parameter in sorted(model.named_parameters(), key=order):
+        learning = [pair for pair in model.named_parameters() if pair[1].requires_grad]
+        for name, parameter in sorted(learning, key=order):
             self._starts.append((name, self.size, parameter.shape))
             if id(parameter) in inner:
                 self._stack(*inner[id(parameter)])

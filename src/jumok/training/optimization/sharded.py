@@ -55,6 +55,12 @@ class Sharded:
 
     def __init__(self, setup: TrainingSetup, ranks: ShardingRanks, device: torch.device) -> None:
         model, config = setup.model, setup.config
+        if not all(parameter.requires_grad for parameter in model.parameters()):
+            raise ConfigError(
+                'training.sharding = "full" trains every parameter.',
+                got="start.freeze or start.lora",
+                do=INSTEAD,
+            )
         blocks = blocks_of(model)
         self._layout = FlatParameters(model)
         refuse_undivided(model, blocks, self._layout, config, ranks.count)

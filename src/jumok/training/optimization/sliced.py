@@ -45,6 +45,15 @@ class Sliced:
     def __init__(self, setup: TrainingSetup, ranks: Ranks) -> None:
         model, config, precision = setup.model, setup.config, setup.precision
         self.layout = FlatParameters(model)
+        self._unlearnt = {
+            name: parameter.detach()
+            for name, parameter in model.named_parameters()
+            if not parameter.requires_grad
+        }
+        for name, weights in self._unlearnt.items():
+            model.get_parameter(name).data = weights.to(precision)
+        # The replicas share them.
+        shared = {id(each): each for each in map(model.get_parameter, self._unlearnt)}
         hidden = self.layout.hidden if config.optimizer == "muon" else 0
         segments = self.layout.segments(hidden)
         self._exchange = Exchange(Slices(segments, ranks.count), ranks)
@@ -57,7 +66,9 @@ class Sliced:
         self._own = range(self._exchange.number, setup.shares, ranks.count)
         self._gradients: list[Tensor] = []
         self._replicas = [
-            self._replica(model if number == self._own[0] else copy.deepcopy(model), objective)
+            self._replica(
+                model if number == self._own[0] else copy.deepcopy(model, dict(shared)), objective
+            )
             for number in self._own
         ]
         self._pool = workers(setup.threads, self.device)
@@ -131,10 +142,12 @@ class Sliced:
     def averaged(self) -> nn.Module:
         model = copy.deepcopy(self._replicas[0].model)
         self.layout.attach(model, self._whole().clone(), None)
+        for name, weights in self._unlearnt.items():
+            model.get_parameter(name).data = weights
         return model.eval().requires_grad_(False)
 
     def named(self) -> dict[str, Tensor]:
-        return self.layout.views(self._whole())
+        return self._unlearnt | self.layout.views(self._whole())
 
     def state(self) -> dict[str, Tensor]:
         """The weights follow from the master weights."""

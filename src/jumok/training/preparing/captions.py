@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from jumok.config import CaptionConfig, CaptionCorpusConfig
+from jumok.config.eye import EyeConfig
 from jumok.data.captions.batches import CaptionedPictures
 from jumok.data.captions.corpus import CaptionCorpus, read_captions, split_pictures
-from jumok.data.captions.store import FeatureSource, Item, store_inputs
+from jumok.data.captions.store import FeatureSource, InputReader, Item, store_inputs
 from jumok.data.files.atomic import atomic_folder, write_durably
 from jumok.data.files.images import ImageSource, PictureFiles
 from jumok.data.report import CorpusReport
@@ -16,6 +17,7 @@ from jumok.data.tokenizer import Tokenizer, normalize
 from jumok.errors import DataError, Location
 from jumok.systems.captioner import picture_reader_of
 from jumok.training.folder import SCENES, TEST
+from jumok.training.preparing.eye import PretrainedEye, Views, pretrained_eye
 from jumok.training.preparing.vocabulary import learn_tokenizer
 from jumok.training.task import Reporter
 from smallworld import scenes
@@ -40,6 +42,7 @@ class PreparedCaptions:
         checked: the validation images and their reference captions.
         boxes: of the objects that validation captions name; None: not known.
         sources: the name of every table.
+        eye: the pretrained encoder, whose frozen features are the inputs; None: there is none.
     """
 
     tokenizer: Tokenizer
@@ -48,6 +51,7 @@ class PreparedCaptions:
     checked: CaptionedSplit
     boxes: Path | None
     sources: tuple[str, ...]
+    eye: PretrainedEye | None
 
 
 def prepare_captions(
@@ -70,12 +74,28 @@ def prepare_captions(
         _write_table(home / TEST, splits["test"])
     lines = (caption for captions in splits["train"].captions for caption in captions)
     tokenizer = learn_tokenizer(config.tokenizer, lines, home / "tokenizer.model", config.seed, say)
-    train, _ = _stored_split(splits["train"], "train", config, tokenizer, cache, say)
+    eye = None
+    if isinstance(config.model.encoder, EyeConfig):
+        eye = pretrained_eye(config.model.encoder, home, say)
+    changed = Views(config.data.views, config.data.flip, config.data.shift)
+    train, _ = _stored_split(
+        splits["train"], "train", config, tokenizer, _reader(config, eye, changed), cache, say
+    )
     validation, checked = _stored_split(
-        splits["validation"], "validation", config, tokenizer, cache, say
+        splits["validation"],
+        "validation",
+        config,
+        tokenizer,
+        _reader(config, eye, Views()),
+        cache,
+        say,
     )
     sources = tuple(corpus.captions.name for corpus in train_on)
-    return PreparedCaptions(tokenizer, train, validation, checked, boxes, sources)
+    return PreparedCaptions(tokenizer, train, validation, checked, boxes, sources, eye)
+
+
+def _reader(config: CaptionConfig, eye: PretrainedEye | None, views: Views) -> InputReader:
+    return picture_reader_of(config.model) if eye is None else eye.reader(views)
 
 
 def _caption_tables(
@@ -147,12 +167,12 @@ def _stored_split(
     name: str,
     config: CaptionConfig,
     tokenizer: Tokenizer,
+    reader: InputReader,
     cache: Path,
     say: Reporter,
 ) -> tuple[CaptionedPictures, CaptionedSplit]:
     """The arrays of the images with the tokens of their captions, and the images that were kept."""
-    reader, skip = picture_reader_of(config.model), config.data.skip_damaged
-    inputs = store_inputs(split.items, reader, cache, skip=skip)
+    inputs = store_inputs(split.items, reader, cache, skip=config.data.skip_damaged)
     if inputs.faults:
         say(f"{name}: {len(inputs.faults):,} images left out, the first: {inputs.faults[0]}")
     kept = CaptionedSplit(
@@ -164,7 +184,8 @@ def _stored_split(
     # The store of the images does not depend on their captions.
     written = hashlib.sha256(json.dumps(captions).encode()).hexdigest()
     key = f"{inputs.key} {written[:16]}"
-    return CaptionedPictures(inputs.values, captions, key), kept
+    views = reader.shape[0] if isinstance(config.model.encoder, EyeConfig) else None
+    return CaptionedPictures(inputs.values, captions, key, views), kept
 
 
 def _write_table(file: Path, split: CaptionedSplit) -> None:

@@ -1,16 +1,16 @@
 """From a recipe's data section to token ids on disk and a stream of batches."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from pathlib import Path
 
+from jumok.bundle.card import Pair as LanguagePair
 from jumok.config import CorpusConfig, TranslationConfig
 from jumok.config.data import DataConfig, SmallworldConfig
 from jumok.data.files.atomic import atomic_folder, write_durably
-from jumok.data.files.manifest import MANIFEST
 from jumok.data.pairs.batches import Batch, Updates, UpdateStream, Variation
 from jumok.data.pairs.cleaning.findings import CleaningReport
 from jumok.data.pairs.cleaning.survey import survey_corpora
@@ -18,7 +18,6 @@ from jumok.data.pairs.corpus import Corpus, read_pairs
 from jumok.data.pairs.noise import cases_seen
 from jumok.data.pairs.packing import PackedShape, PackedUpdates, plan_packed
 from jumok.data.pairs.pair import Pair
-from jumok.data.pairs.prepared import ShardedPairs
 from jumok.data.pairs.rows import spread
 from jumok.data.pairs.sampler import PairSampler
 from jumok.data.pairs.store import Filters, PairCorpus, PairStore, digest_of_left, prepare_pairs
@@ -26,9 +25,10 @@ from jumok.data.pairs.store import prepare as prepare_corpus
 from jumok.data.report import CorpusReport
 from jumok.data.store import digest
 from jumok.data.tokenizer import Tokenizer
-from jumok.errors import ConfigError, DataError, Location
+from jumok.systems.translation.languages import tokenizer_between
 from jumok.training.folder import CLEANING, SMALLWORLD, TEST, VALIDATION
 from jumok.training.preparing.held_out import HeldOut
+from jumok.training.preparing.languages import ModelLanguages, languages_of
 from jumok.training.preparing.leaks import say_leaks
 from jumok.training.preparing.vocabulary import learn_tokenizer
 from jumok.training.task import Reporter
@@ -39,16 +39,22 @@ class PreparedPairs:
     """The training and validation data of a run.
 
     Attributes:
-        validation: pairs for the validation loss.
+        languages: those of a model of several pairs.
+        tokenizers: of each of these pairs, or of the one pair.
+        validation: pairs for the validation loss, of each pair of languages.
         sources, references: texts for decoding, a selection of the same pairs.
+        pairs: the languages of each of these texts.
         held_out: whether the validation pairs were taken from the training corpora.
     """
 
     tokenizer: Tokenizer
+    languages: ModelLanguages
+    tokenizers: dict[LanguagePair, Tokenizer]
     train: tuple[PairCorpus, ...]
-    validation: PairStore
+    validation: tuple[PairStore, ...]
     sources: list[str]
     references: list[str]
+    pairs: list[LanguagePair]
     held_out: bool
 
 
@@ -119,9 +125,15 @@ def prepare_translation(
     if tested:
         test = (pair for pair in _read_all(train) if pair.source in tested)
         write_pairs(folder / TEST, test)
-    pairs = [pair for pair in _read_all(check or train) if check or pair.source in held]
+    of_corpora = [*map(config.data.pair_of, config.data.validation if check else config.data.train)]
+    pairs = [
+        (languages, pair)
+        for languages, one in zip(of_corpora or config.data.pairs, check or train, strict=True)
+        for pair in read_pairs(one)
+        if check or pair.source in held
+    ]
     if not check:
-        write_pairs(folder / VALIDATION, pairs)
+        write_pairs(folder / VALIDATION, (pair for _, pair in pairs))
     unseen = HeldOut(held.hashes | tested.hashes)
 
     def seen() -> Iterator[Pair]:
@@ -130,49 +142,69 @@ def prepare_translation(
     say_leaks(
         cache,
         [[[str(one), *map(digest, one.files)] for one in train], sorted(unseen.hashes)],
-        [pair.source for pair in pairs],
+        [pair.source for _, pair in pairs],
         lambda: (pair.source for pair in seen()),
         say,
     )
     both = chain.from_iterable((pair.source, pair.target) for pair in seen())
     lines = cases_seen(both, config.data.noise, config.seed)
-    tokenizer = learn_tokenizer(
-        config.tokenizer, lines, folder / "tokenizer.model", config.seed, say
-    )
+    several = config.data.pairs if len(config.data.pairs) > 1 else ()
+    file, targets = folder / "tokenizer.model", dict.fromkeys(target for _, target in several)
+    tokenizer = learn_tokenizer(config.tokenizer, lines, file, config.seed, say, [*targets])
+    named = languages_of(config.data, tokenizer, folder)
+    tokenizers = {
+        pair: tokenizer_between(tokenizer, named.tokens, pair) for pair in config.data.pairs
+    }
+    own = [tokenizers[config.data.pair_of(one)] for one in config.data.train]
     filters = Filters(config.data.max_tokens, config.data.max_ratio)
     stores = []
-    for one in train:
-        stores.append(_store(one, unseen, tokenizer, cache, filters, config.varies))
+    for one, its in zip(train, own or [tokenizer], strict=True):
+        stores.append(_store(one, unseen, its, cache, filters, config.varies))
         say(str(stores[-1].report))
-    return with_validation(config, tokenizer, stores, pairs, cache, say, held_out=not check)
+    every = tokenizer, named, tokenizers
+    return with_validation(config, every, stores, pairs, cache, say, held_out=not check)
 
 
 def with_validation(
     config: TranslationConfig,
-    tokenizer: Tokenizer,
+    every: tuple[Tokenizer, ModelLanguages, dict[LanguagePair, Tokenizer]],
     stores: Sequence[PairCorpus],
-    pairs: Iterable[Pair],
+    pairs: Iterable[tuple[LanguagePair, Pair]],
     cache: Path,
     say: Reporter,
     *,
     held_out: bool,
 ) -> PreparedPairs:
-    """The data of a run: its training corpora, and these pairs to validate on."""
-    texts = [pair for pair in pairs if pair.source.strip() and pair.target.strip()]
-    report = CorpusReport("validation")
-    identity = ["validation", [[pair.source, pair.target] for pair in texts]]
+    """The data of a run: its training corpora, and these pairs to validate on.
+
+    Args:
+        every: the tokenizer, the languages, and the tokenizers of their pairs.
+    """
+    tokenizer, languages_of_model, tokenizers = every
     filters = Filters(config.data.max_tokens, config.data.max_ratio)
-    validation = prepare_pairs(
-        texts, identity, tokenizer, tokenizer.target, cache, filters, report=report
-    )
-    say(str(validation.report))
-    chosen = spread(texts, config.validation.decode_pairs)
+    texts: dict[LanguagePair, list[Pair]] = {}
+    for languages, pair in pairs:
+        if pair.source.strip() and pair.target.strip():
+            texts.setdefault(languages, []).append(pair)
+    validation, chosen = [], list[tuple[LanguagePair, Pair]]()
+    for languages, its in texts.items():
+        own = tokenizers[languages]
+        identity = ["validation", [[pair.source, pair.target] for pair in its]]
+        report = CorpusReport("validation")
+        stored = prepare_pairs(its, identity, own, own.target, cache, filters, report=report)
+        say(str(stored.report))
+        validation.append(stored)
+        count = max(config.validation.decode_pairs // len(texts), 1)
+        chosen += [(languages, pair) for pair in spread(its, count)]
     return PreparedPairs(
         tokenizer,
+        languages_of_model,
+        tokenizers,
         tuple(stores),
-        validation,
-        [pair.source for pair in chosen],
-        [pair.target for pair in chosen],
+        tuple(validation),
+        [pair.source for _, pair in chosen],
+        [pair.target for _, pair in chosen],
+        [languages for languages, _ in chosen],
         held_out=held_out,
     )
 
@@ -185,8 +217,13 @@ def cleaned(
     Without it, what would be worth leaving out is said. The numbers and examples are written to
     cleaning.json in the run's folder.
     """
-    languages = data.source_language, data.target_language
-    left, reports = survey_corpora(train, data.clean, languages, cache)
+    left, reports = list(train), list[CleaningReport]()
+    for pair in data.pairs:  # a source of two pairs is no duplicate
+        places = [place for place, one in enumerate(data.train) if data.pair_of(one) == pair]
+        kept, of_pair = survey_corpora([train[place] for place in places], data.clean, pair, cache)
+        reports += of_pair
+        for place, one in zip(places, kept, strict=True):
+            left[place] = one
     for report in reports:
         for line in report.lines():
             say(line)
@@ -201,10 +238,18 @@ def write_report(file: Path, reports: Sequence[CleaningReport]) -> None:
 
 
 def update_stream(
-    config: TranslationConfig, stores: Sequence[PairCorpus], tokenizer: Tokenizer
+    config: TranslationConfig,
+    stores: Sequence[PairCorpus],
+    tokenizers: Mapping[LanguagePair, Tokenizer],
 ) -> Updates[Batch]:
-    """The batches of every optimizer step, from the first one on."""
+    """The batches of every optimizer step, from the first one on.
+
+    Args:
+        tokenizers: of the pairs of languages.
+    """
     weights = [one.weight for one in config.data.train if one.weight is not None]
+    if (temperature := config.data.sampling_temperature) is not None:
+        weights = [len(store) ** (1.0 / temperature) for store in stores]
     lengths = [store.lengths for store in stores]
     identity = [store.key for store in stores]
     shape = None
@@ -226,8 +271,11 @@ def update_stream(
     if shape is not None:
         return PackedUpdates(stores, sampler, shape)
     alpha, most = config.tokenizer.sampling_alpha, config.data.max_tokens
-    variation = Variation(tokenizer, alpha, config.data.noise, most, config.seed)
-    return UpdateStream(stores, sampler, variation if config.varies else None)
+    pairs = [*map(config.data.pair_of, config.data.train)] or config.data.pairs
+    variations = [
+        Variation(tokenizers[pair], alpha, config.data.noise, most, config.seed) for pair in pairs
+    ]
+    return UpdateStream(stores, sampler, variations if config.varies else None)
 
 
 def training_sources(prepared: PreparedPairs, count: int) -> list[str]:
@@ -287,80 +335,9 @@ def _store(
         pairs,
         identity,
         tokenizer,
-        tokenizer,
+        tokenizer.target,
         cache,
         filters,
         report=report,
         keep_texts=keep_texts,
     )
-
-
-def prepare_shards(
-    config: TranslationConfig, folder: Path, cache: Path, say: Reporter
-) -> PreparedPairs:
-    """Opens prepared corpora; their tokenizer becomes that of the run, and is stored in its
-    `folder`.
-
-    Args:
-        cache: for copies of shards that are far away, and of the validation pairs' ids.
-    """
-    places = [str(one.prepared) for one in config.data.train]
-    stores = [ShardedPairs(place, cache) for place in places]
-    tokenizer = _common_tokenizer(config, folder, places, stores)
-    for place, store in zip(places, stores, strict=True):
-        _fits(config, place, store)
-        say(f"{store.report.name}: {len(store):,} pairs in {len(store.shards):,} shards, {place}")
-    say(f"tokenizer: that of {places[0]}, {tokenizer.size:,} subwords")
-    tokenizer.save(folder / "tokenizer.model")
-    check = [corpus_of_pairs(one, config.data.skip_damaged) for one in config.data.validation]
-    check = check or [Corpus(file=store.validation) for store in stores if store.validation]
-    if not check:
-        raise ConfigError(
-            "there are no pairs to validate on: the prepared corpora have none.",
-            do="add a [[data.validation]] corpus to the recipe",
-        )
-    pairs = chain.from_iterable(read_pairs(one) for one in check)
-    return with_validation(config, tokenizer, stores, pairs, cache, say, held_out=False)
-
-
-def _common_tokenizer(
-    config: TranslationConfig, folder: Path, places: Sequence[str], stores: Sequence[ShardedPairs]
-) -> Tokenizer:
-    """The tokenizer of all corpora, of the recipe if it names one, and of the run if it has one."""
-    first = stores[0].tokenizer
-    others = {place: store.tokenizer for place, store in zip(places, stores, strict=True)}
-    for file in (config.tokenizer.path, folder / "tokenizer.model"):
-        if file is not None and (file == config.tokenizer.path or file.exists()):
-            others[str(file)] = Tokenizer.load(file)
-    for place, other in others.items():
-        if other.hash != first.hash:
-            raise DataError(
-                f"the prepared corpus has another tokenizer than {place}.",
-                expected=f"SHA-256 {other.hash}, {other.size:,} subwords",
-                got=f"SHA-256 {first.hash}, {first.size:,} subwords",
-                do="prepare all corpora with one tokenizer, leave tokenizer.path out, and start a "
-                "new run for another corpus",
-                place=Location(places[0]),
-            )
-    return first
-
-
-def _fits(config: TranslationConfig, place: str, store: ShardedPairs) -> None:
-    """Raises if the corpus cannot be trained on with this recipe."""
-    longest, most = store.manifest.longest, config.data.max_tokens
-    if longest > most:
-        raise ConfigError(
-            "the prepared corpus has longer pairs than the recipe allows.",
-            expected=f"at most data.max_tokens = {most} tokens on each side",
-            got=f"{longest:,} tokens, according to {MANIFEST}",
-            do=f"--set data.max_tokens={longest}, or prepare it again with a lower limit",
-            place=Location(place),
-        )
-    if config.varies and not store.manifest.texts:
-        raise DataError(
-            "the prepared corpus contains no texts, which tokenizer.sampling_alpha and data.noise "
-            "need.",
-            do="--set tokenizer.sampling_alpha=0 --set data.noise=false, or prepare it again with "
-            "them",
-            place=Location(place),
-        )

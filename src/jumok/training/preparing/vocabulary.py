@@ -1,6 +1,7 @@
 """The tokenizer of a run: trained on its text, given by path, or stored by an earlier run."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -14,17 +15,24 @@ AnyTokenizer = TypeVar("AnyTokenizer", Tokenizer, TextTokenizer)
 
 
 def learn_tokenizer(
-    settings: TokenizerConfig, lines: Iterable[str], file: Path, seed: int, say: Reporter
+    settings: TokenizerConfig,
+    lines: Iterable[str],
+    file: Path,
+    seed: int,
+    say: Reporter,
+    languages: Sequence[str] = (),
 ) -> Tokenizer:
     """The tokenizer in `file`; it is trained or copied, and stored there, if it does not exist yet.
 
     Args:
         lines: the training text; not read if nothing has to be trained.
+        languages: those that need a token.
 
     Raises:
         DataError: a size that the text does not allow, or a given tokenizer that cannot be read.
     """
-    return stored_tokenizer(Tokenizer.load, Tokenizer.train, settings, lines, file, seed, say)
+    learn = partial(Tokenizer.train, languages=languages)
+    return stored_tokenizer(Tokenizer.load, learn, settings, lines, file, seed, say)
 
 
 def stored_tokenizer(

@@ -71,7 +71,11 @@ class CaptioningTask:
         return cls(config, prepare_captions(config, home, cache, say))
 
     def build(self) -> nn.Module:
-        return build(self._config.model, DataSizes(vocabulary=self._prepared.tokenizer.size))
+        model = build(self._config.model, DataSizes(vocabulary=self._prepared.tokenizer.size))
+        if (eye := self._prepared.eye) is not None:
+            assert isinstance(model, Model)
+            eye.fill(model.cells)
+        return model
 
     def describe(self, model: nn.Module) -> Iterator[str]:
         train, sizes = self._prepared.train, self._config.model
@@ -127,9 +131,13 @@ class CaptioningTask:
     ) -> None:
         config, prepared = self._config, self._prepared
         reading = self._setting(self._filled(weights))
+        section = config.model
+        if (eye := prepared.eye) is not None:
+            weights = eye.with_frozen(weights)
+            section = section.model_copy(update={"encoder": eye.own_config})
         bundle = BundleConfig(
             task="captioning",
-            model=config.model.model_dump(),
+            model=section.model_dump(),
             plugins=digests_of(config.plugins),
             vocabulary_size=prepared.tokenizer.size,
             target_language=config.data.language,
@@ -146,6 +154,7 @@ class CaptioningTask:
             trained_on=prepared.sources,
             examples=f"{len(prepared.train):,} images, {captions:,} captions",
             per="target token",
+            notes=() if eye is None else eye.notes,
         )
         write_bundle(folder, weights, bundle, prepared.tokenizer, card)
 
@@ -214,5 +223,5 @@ def _stream(config: CaptionConfig, prepared: PreparedCaptions) -> CaptionStream:
         training.tokens_per_micro_batch,
         data.captions_per_picture,
         config.seed,
-        CaptionedAugmentation(data.flip, data.shift),
+        CaptionedAugmentation() if prepared.eye else CaptionedAugmentation(data.flip, data.shift),
     )

@@ -10,16 +10,19 @@ from torch import nn
 from jumok.bundle.card import BundleConfig
 from jumok.bundle.writing import write_bundle
 from jumok.config import ImageClassificationConfig
+from jumok.config.eye import EyeConfig
 from jumok.data.pictures.batches import Augmentation, PictureStream, validation_pictures
 from jumok.data.pictures.corpus import PictureSource, Shape
 from jumok.data.pictures.store import PictureStore, prepare_pictures
 from jumok.errors import DataError
 from jumok.evaluation.classification import ClassifiedExamples
 from jumok.models.catalog import DataSizes, build
+from jumok.models.image_classifier import ImageClassifier
 from jumok.plugins import digests_of
 from jumok.shapes import Tensor
 from jumok.training import baselines
 from jumok.training.objectives import picture_classification
+from jumok.training.preparing.eye import PretrainedEye, Views, pretrained_eye
 from jumok.training.task import (
     Objective,
     Reporter,
@@ -35,9 +38,14 @@ class ImageClassificationTask:
     """Images with labels, and a model that predicts the label."""
 
     def __init__(
-        self, config: ImageClassificationConfig, train: PictureStore, validation: PictureStore
+        self,
+        config: ImageClassificationConfig,
+        train: PictureStore,
+        validation: PictureStore,
+        eye: PretrainedEye | None = None,
     ) -> None:
         self._config, self._train, self._validation = config, train, validation
+        self._eye = eye
         self.objective: Objective = picture_classification
         self.unit = "images"
         training, augmentation = config.training, config.data.augmentation
@@ -54,9 +62,8 @@ class ImageClassificationTask:
         cls, config: ImageClassificationConfig, home: Path, cache: Path, say: Reporter
     ) -> "ImageClassificationTask":
         """Reads the images, or finds them in the cache, and reports what was left out."""
-        del home  # nothing is specific to a run
         data, model = config.data, config.model
-        shape = Shape(model.height, model.width, model.colours)
+        shape = Shape(*model.input_shape)
         skip = data.skip_damaged
         sources = [PictureSource(**dict(one)) for one in data.train]
         train = prepare_pictures(sources, shape, cache, skip_damaged=skip)
@@ -79,14 +86,26 @@ class ImageClassificationTask:
             say(f"no validation data given: {len(validation):,} images are held out")
         if left_out:
             say(f"images left out: {len(left_out):,}; the first: {left_out[0]}")
-        return cls(config, train, validation)
+        eye = None
+        if isinstance(model.encoder, EyeConfig):
+            eye = pretrained_eye(model.encoder, home, say)
+            changes = data.augmentation
+            views = Views(changes.views, changes.flip, changes.shift)
+            train = eye.with_features(train, views, cache)
+            validation = eye.with_features(validation, Views(), cache)
+        return cls(config, train, validation, eye)
 
     @property
     def labels(self) -> tuple[str, ...]:
         return self._train.labels
 
     def build(self) -> nn.Module:
-        return build(self._config.model, DataSizes(labels=len(self._train.labels)))
+        model = build(self._config.model, DataSizes(labels=len(self._train.labels)))
+        if self._eye is not None:
+            assert isinstance(model, ImageClassifier)
+            assert model.cells is not None
+            self._eye.fill(model.cells)
+        return model
 
     def describe(self, model: nn.Module) -> Iterator[str]:
         yield model_line(model, self._config.model.summary)
@@ -118,10 +137,13 @@ class ImageClassificationTask:
     def write(
         self, folder: Path, weights: Mapping[str, Tensor], scores: Scores, facts: RunStats
     ) -> None:
-        train = self._train
+        train, section = self._train, self._config.model
+        if (eye := self._eye) is not None:
+            weights = eye.with_frozen(weights)
+            section = section.model_copy(update={"encoder": eye.own_config})
         bundle = BundleConfig(
             task="image-classification",
-            model=self._config.model.model_dump(mode="json"),
+            model=section.model_dump(mode="json"),
             plugins=digests_of(self._config.plugins),
             labels=train.labels,
         )
@@ -132,5 +154,6 @@ class ImageClassificationTask:
             trained_on=(PictureSource(**dict(one)).title for one in self._config.data.train),
             examples=f"{len(train):,} images",
             per="image",
+            notes=() if eye is None else eye.notes,
         )
         write_bundle(folder, weights, bundle, None, card)

@@ -59,7 +59,7 @@ class LanguageModelTask:
         self._config, self._prepared = config, prepared
         self.objective: Objective = next_token
         self.unit = "tokens"
-        training, context = config.training, config.model.max_length
+        training, context = config.training, config.context
         rows = (training.tokens_per_batch // context, training.tokens_per_micro_batch // context)
         kind = DrawnWindows if config.data.documents == "file" else PackedWindows
         alike = training.batches == "packed"
@@ -86,7 +86,7 @@ class LanguageModelTask:
 
     def validate(self, model: nn.Module, dtype: torch.dtype) -> Scores:
         del dtype
-        store, context = self._prepared.validation, self._config.model.max_length
+        store, context = self._prepared.validation, self._config.context
         rows = max(1, 2048 // context)
         loss = mean_loss(self.objective, model, reading_batches(store, context, rows))
         bits = loss * store.predictions / store.bytes / math.log(2.0)

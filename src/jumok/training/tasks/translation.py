@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import chain, groupby
+from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +13,7 @@ from torch import nn
 
 from jumok.alignment.extract import choose_setting
 from jumok.alignment.setting import AlignmentSetting
-from jumok.bundle.card import BundleConfig, Score
+from jumok.bundle.card import BundleConfig, Pair, Score
 from jumok.bundle.profile import Profile
 from jumok.bundle.weights import copy_weights
 from jumok.bundle.writing import write_bundle
@@ -32,9 +34,9 @@ from jumok.systems.translation.sentences import common_sentences
 from jumok.systems.translation.translator import Translator
 from jumok.training import baselines
 from jumok.training.objectives import ConsistentTranslation, mean_loss, translation
+from jumok.training.preparing.opened import prepare_shards
 from jumok.training.preparing.pairs import (
     PreparedPairs,
-    prepare_shards,
     prepare_translation,
     training_sources,
     update_stream,
@@ -68,7 +70,7 @@ class TranslationTask:
         )
         self.unit = "tokens"
         self._vectors = pretrained_rows(config.vectors, prepared.tokenizer)
-        self._stream = update_stream(config, prepared.train, prepared.tokenizer)
+        self._stream = update_stream(config, prepared.train, prepared.tokenizers)
         self.updates: UpdateSource = self._stream
 
     @classmethod
@@ -96,7 +98,8 @@ class TranslationTask:
 
     def validate(self, model: nn.Module, dtype: torch.dtype) -> Scores:
         budget = self._config.training.tokens_per_micro_batch
-        batches = validation_batches(self._prepared.validation, budget)
+        stores = self._prepared.validation
+        batches = chain.from_iterable(validation_batches(each, budget) for each in stores)
         loss = mean_loss(translation, model, batches)
         translator, translations = self._translations(model, dtype)
         scores = self._text_scores(translations)
@@ -110,20 +113,25 @@ class TranslationTask:
     ) -> tuple[Translator, list[Translation]]:
         assert isinstance(model, SequenceToSequence)
         data, beam = self._config.data, self._config.validation.beam
-        translator = Translator(
-            [model],
-            self._prepared.tokenizer,
-            max_tokens=data.max_tokens,
-            target_language=data.target_language,
-            source_language=data.source_language,
-            longest_target=longest_of(self._config.model),
-            profile=self._profile,
+        translations = list[Translation]()
+        of_pairs = groupby(
+            zip(self._prepared.pairs, self._prepared.sources, strict=True), itemgetter(0)
         )
-        if not translator.search_natively([self._config.model], dtype):
-            model.eval().to(dtype)
-        return translator, translator.translate(
-            self._prepared.sources, beam=beam, alignments=False, **MODEL_ALONE
-        )
+        for (source, target), texts in of_pairs:
+            translator = Translator(
+                [model],
+                self._prepared.tokenizers[source, target],
+                max_tokens=data.max_tokens,
+                target_language=target,
+                source_language=source,
+                longest_target=longest_of(self._config.model),
+                profile=self._profile,
+            )
+            if not translator.search_natively([self._config.model], dtype):
+                model.eval().to(dtype)
+            given = [text for _, text in texts]
+            translations += translator.translate(given, beam=beam, alignments=False, **MODEL_ALONE)
+        return translator, translations
 
     @cached_property
     def _profile(self) -> Profile:
@@ -133,7 +141,7 @@ class TranslationTask:
             for side in (prepared.sources, prepared.references)
         )
         texts = training_sources(prepared, PROFILED_LINES)
-        cases = usual_styles(prepared.tokenizer, texts, self._config.data.source_language)
+        cases = usual_styles(prepared.tokenizer, texts, data_source(self._config.data.pairs))
         return Profile.of(texts, prepared.sources, usual_ratio((source, target)), cases)
 
     def _text_scores(self, translations: Sequence[Translation]) -> tuple[Score, ...]:
@@ -145,7 +153,7 @@ class TranslationTask:
             scores = score_text(
                 texts,
                 self._prepared.references,
-                target_language=data.target_language,
+                target_language=data.pairs[0][1],
                 metrics=("bleu", "chrf"),
                 resamples=0,
             )
@@ -162,14 +170,16 @@ class TranslationTask:
             model=self._config.model.model_dump(),
             plugins=digests_of(self._config.plugins),
             vocabulary_size=prepared.tokenizer.size,
-            source_language=data.source_language,
-            target_language=data.target_language,
+            source_language=data_source(data.pairs),
+            target_language="" if prepared.languages.tokens else data.pairs[0][1],
+            languages=prepared.languages.tokens,
+            pairs=prepared.languages.pairs,
             max_tokens=data.max_tokens,
             alignment_layer=setting.layer if setting else None,
             alignment_at_input=setting.at_input if setting else False,
             profile=self._profile,
             sentences=common_sentences(
-                training_sources(prepared, COUNTED_LINES), data.source_language
+                training_sources(prepared, COUNTED_LINES), data_source(data.pairs)
             ),
         )
         card = card_of(
@@ -189,12 +199,19 @@ class TranslationTask:
             model = self.build().eval()
         assert isinstance(model, SequenceToSequence)
         copy_weights(model, weights)
+        tokenizer = self._prepared.tokenizers[self._prepared.pairs[0]]
         most = self._config.data.max_tokens  # validation sentences may be longer than positions
         sources, targets = (
-            [ids[:most] for ids in tokenizer.encode_batch(side[:SETTING_PAIRS])]
-            for tokenizer, side in (
-                (self._prepared.tokenizer, self._prepared.sources),
-                (self._prepared.tokenizer.target, self._prepared.references),
+            [ids[:most] for ids in cuts.encode_batch(side[:SETTING_PAIRS])]
+            for cuts, side in (
+                (tokenizer, self._prepared.sources),
+                (tokenizer.target, self._prepared.references),
             )
         )
         return choose_setting(model, sources, targets)
+
+
+def data_source(pairs: Sequence[Pair]) -> str:
+    """The source language that all pairs have; "" if they differ."""
+    sources = {source for source, _ in pairs}
+    return sources.pop() if len(sources) == 1 else ""

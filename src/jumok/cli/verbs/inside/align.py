@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import typer
 
-from jumok.cli.columns import linked_pairs_of, named_columns
+from jumok.cli.columns import columns_beside, linked_pairs_of, of_languages
 from jumok.cli.options import GoldFiles, Machine, ModelOrEnsemble, Output, model_folders
 from jumok.cli.output.cells import COLUMNS, JSON, OutputForm, as_csv, form_of
 from jumok.cli.output.streams import check_output, open_output
@@ -92,8 +92,8 @@ def align(
     """
     output, as_json, gold = written.output, written.as_json, files.gold
     check_output(output, files.source, files.target, files.data, gold)
-    named = named_columns(files.data, files.columns, files.from_, files.to) or "0,1"
-    corpus, links = linked_pairs_of(files.source, files.target, files.data, named, gold)
+    columns = columns_beside(files) or "0,1"
+    corpus, links = linked_pairs_of(files.source, files.target, files.data, columns, gold)
     corpus = replace(corpus, encoding=files.encoding, delimiter=files.delimiter)
     judged = gold is not None or links is not None
     form = form_of(output, as_json and not judged, LINKS if judged else COLUMNS)
@@ -101,7 +101,7 @@ def align(
         raise ConfigError(
             "--gold needs a single model, not an ensemble.", got=model, do="give one model"
         )
-    translator: Translator = machine.load(model, "translate")
+    translator: Translator = of_languages(machine.load(model, "translate"), files)
     aligner = _aligner(translator, changes, model)
     from jumok.evaluation.alignment_settings import SettingTable, read_aligned
 

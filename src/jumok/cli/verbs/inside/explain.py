@@ -9,7 +9,7 @@ import typer
 from rich.table import Table
 
 from jumok.cli.late_verbs import load_attached
-from jumok.cli.options import Beams, Machine, Without
+from jumok.cli.options import Beams, ChosenLanguages, Machine, Without
 from jumok.cli.screen import console
 from jumok.errors import ConfigError
 from jumok.options import option
@@ -92,6 +92,7 @@ def explain(
     lang: Lang = "en",
     *,
     asked: Annotated[RowArgs, RowArgs()],
+    languages: Annotated[ChosenLanguages, ChosenLanguages()],
     note: Annotated[LectureArgs, LectureArgs()],
     machine: Annotated[Machine, Machine(), Without("batch", "precision", "threads")],
 ) -> None:
@@ -119,7 +120,7 @@ def explain(
         raise _incomplete(model, given)
     from jumok.cli.looking import saved_trace
 
-    family = machine.load_family(model)
+    family = machine.load_family(model, languages)
     trace = saved_trace(family, given, {"--target": asked.target, "--beam": beam})
     trace = trace or _traced(family, given, asked.target, beam)
     _explain(trace, asked, asked.row)

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from jumok.cli.head_cards.corpora import CorpusArgs, HeadCorpus, PairsCorpus
 from jumok.cli.head_cards.table import ModelCards, show_cards, show_curves, write_cells
-from jumok.cli.options import Machine, Output, Without, model_folders
+from jumok.cli.options import ChosenLanguages, Machine, Output, Without, model_folders
 from jumok.cli.output.cells import SEPARATORS
 from jumok.cli.output.streams import check_output, open_output
 from jumok.errors import ConfigError
@@ -53,6 +53,7 @@ def heads(
     ] = None,
     *,
     data: Annotated[CorpusArgs, CorpusArgs()],
+    languages: Annotated[ChosenLanguages, ChosenLanguages()],
     written: Annotated[Output, Output()],
     machine: Annotated[Machine, Machine(batch=64), Without("precision")],
 ) -> None:
@@ -94,7 +95,7 @@ def heads(
     measured: dict[str, list[AnyHeadCard]] = {}
     curves: dict[str, list[PrunedPoint]] = {}
     for model in folders:
-        system = machine.load(opened[model], kind_of.verb)
+        system = languages.chosen(machine.load(opened[model], kind_of.verb))
         measured[model] = corpus.cards(system, batch)
         if prune and isinstance(corpus, PairsCorpus):
             curves = _curves(system, measured[model], list(corpus.pairs()), score, batch)

@@ -21,7 +21,14 @@ from jumok.cli.looking import (
     say_odd,
     wanted_tour,
 )
-from jumok.cli.options import Beams, Machine, ModelOrEnsemble, Without, model_folders
+from jumok.cli.options import (
+    Beams,
+    ChosenLanguages,
+    Machine,
+    ModelOrEnsemble,
+    Without,
+    model_folders,
+)
 from jumok.cli.output.streams import open_output
 from jumok.cli.screen import waiting
 from jumok.errors import ConfigError
@@ -52,6 +59,10 @@ class PageArgs:
     target: str | None = option(
         None, "Use this translation, caption or label instead of the model's own."
     )
+    from_: str | None = option(None, "Source language, for a model of several pairs.")
+    into: str | None = option(
+        None, "Target language, for a model of several pairs (--to names the file of a figure)."
+    )
     gold: str | None = option(
         None,
         "Gold alignment to show, as SOURCE-TARGET word indices from 0: '0-0 1-2'; 1p2 = possible.",
@@ -73,6 +84,10 @@ class PageArgs:
         metavar="NAME",
     )
     browser: bool = option(True, "Open a browser window.", "--browser/--no-browser")
+
+    @property
+    def languages(self) -> ChosenLanguages:
+        return ChosenLanguages(self.from_, self.into)
 
 
 def look(
@@ -116,7 +131,7 @@ def look(
     save = shown.save
     _check_request(shown, figure, two=bool(second.against or second.model))
     guide = wanted_tour(tour, save, figure.figure)
-    family = machine.load_family(model)
+    family = machine.load_family(model, shown.languages)
     kept = _saved(family, given, shown, second, figure, beam)
     options = family.options if beam is None else replace(family.options, beam=beam)
     traced = partial(family.trace, options=options, level=shown.level, name=family.name)
@@ -169,7 +184,7 @@ def _comparison(
 
     second.check(model)
     text = second.against or given or ""
-    beside = load_beside(second.model, text, options, shown.level, machine)
+    beside = load_beside(second.model, text, options, shown.level, machine, shown.languages)
     return Comparison(traced, beside, shown.level, second.before is not None)
 
 

@@ -16,6 +16,7 @@ from jumok.data.pairs.cleaning.languages import (
 )
 from jumok.serving.http.models import ServedModel
 from jumok.serving.http.refusals import RequestRefused
+from jumok.systems.language_names import name_of
 from jumok.systems.translation.kept.keeping import Keep
 from jumok.systems.translation.kept.markup import TAG
 
@@ -39,19 +40,6 @@ LEAST_SHARE = 0.01
 SAME_LANGUAGE = {"no": "nb", "wuu": "zh", "yue": "zh"}
 """What fastText's model names otherwise."""
 
-LANGUAGE_NAMES = {
-    "ar": "Arabic", "bg": "Bulgarian", "bn": "Bengali", "ca": "Catalan", "cs": "Czech",
-    "da": "Danish", "de": "German", "el": "Greek", "en": "English", "eo": "Esperanto",
-    "es": "Spanish", "et": "Estonian", "eu": "Basque", "fa": "Persian", "fi": "Finnish",
-    "fr": "French", "ga": "Irish", "gl": "Galician", "he": "Hebrew", "hi": "Hindi",
-    "hu": "Hungarian", "id": "Indonesian", "it": "Italian", "ja": "Japanese", "ko": "Korean",
-    "lt": "Lithuanian", "lv": "Latvian", "ms": "Malay", "nb": "Norwegian", "nl": "Dutch",
-    "pl": "Polish", "pt": "Portuguese", "ro": "Romanian", "ru": "Russian", "sk": "Slovak",
-    "sl": "Slovenian", "sq": "Albanian", "sr": "Serbian", "sv": "Swedish", "th": "Thai",
-    "tl": "Tagalog", "tr": "Turkish", "uk": "Ukrainian", "ur": "Urdu", "vi": "Vietnamese",
-    "zh": "Chinese",
-}  # fmt: skip
-
 
 @dataclass(frozen=True)
 class DetectedLanguage:
@@ -70,11 +58,6 @@ class DetectedLanguage:
     def detected(self) -> dict[str, object]:
         """As LibreTranslate names it."""
         return {"confidence": round(self.confidence, 1), "language": self.language}
-
-
-def name_of(code: str) -> str:
-    """The English name of a language; its code where the name is not known."""
-    return LANGUAGE_NAMES.get(code, code)
 
 
 def likely_languages(text: str, known: Sequence[str]) -> list[tuple[str, float]]:

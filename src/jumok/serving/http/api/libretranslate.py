@@ -21,7 +21,6 @@ from jumok.serving.http.api.languages import (
     AUTO,
     DetectedLanguage,
     likely_languages,
-    name_of,
     reading_of,
 )
 from jumok.serving.http.api.required import required_in
@@ -35,11 +34,11 @@ from jumok.serving.http.api.submit import (
     submit,
 )
 from jumok.serving.http.handlers import Required, TranslateHandler
-from jumok.serving.http.models import ServedModel, Service, loaded_system
+from jumok.serving.http.models import ServedModel, Service, language_named, loaded_system
 from jumok.serving.http.refusals import RequestRefused, invalid
 from jumok.serving.http.requests import RequestContext, route
+from jumok.systems.language_names import name_of
 from jumok.systems.translation.result import Translation, noted
-from jumok.systems.translation.sentences import language_code
 from jumok.systems.translation.translator import Translator
 
 LIBRETRANSLATE_TAG = "LibreTranslate"
@@ -71,7 +70,7 @@ async def translate(context: RequestContext) -> JSONResponse:
     service = context.service
     q = fields.get("q")
     texts = _texts_of(service, q)
-    source, target = (code_of(fields, name) for name in ("source", "target"))
+    source, target = (code_of(service, fields, name) for name in SIDES)
     alternatives = _alternatives(service, fields.get("alternatives", 0))
     options = options_in(service, fields, alternatives)
     form = fields.get("format") or "text"
@@ -121,7 +120,8 @@ async def _by_model(
     """The translations of each text, best first, by its model; without one, the text itself."""
     answers = [Ranked([text]) for text in texts]
     seconds, engines = Counter[str](), set[str]()
-    models = {each.model.id: each.model for each in readings if each.model is not None}
+    its = [each.model for each in readings if each.model is not None]
+    models = {(model.id, model.languages): model for model in its}
     for model in models.values():
         rows = [row for row, each in enumerate(readings) if each.model is model]
         done = await translated(model, [texts[row] for row in rows])
@@ -162,13 +162,17 @@ def options_in(
     return decoding_of(service, given_options(asked), FOR_TRANSLATION, alternatives)
 
 
-def code_of(fields: Mapping[str, object], name: str) -> str:
-    """The code of a language, without aliases; raises RequestRefused: it is missing."""
+SIDES = ("source", "target")
+
+
+def code_of(service: Service, fields: Mapping[str, object], name: str) -> str:
+    """The language, as it is called here; raises RequestRefused: it is missing, or may be any of
+    several."""
     code = fields.get(name)
     if not isinstance(code, str) or not code:
         raise invalid(f"Invalid request: missing {name} parameter", name)
-    short = ALIASES.get(code.lower(), code)
-    return language_code(short)
+    named = ALIASES.get(code.lower(), code)
+    return language_named(service.translators(), SIDES.index(name), named, name)
 
 
 def _alternatives(service: Service, given: object) -> int:
@@ -185,10 +189,10 @@ def _alternatives(service: Service, given: object) -> int:
 
 def model_for(service: Service, source: str, target: str) -> ServedModel:
     """Raises RequestRefused: there is none."""
-    models = service.translators()
-    for model in models:
+    for model in service.translators(target):
         if model.languages == (source, target):
             return model
+    models = service.translators()
     sources = {model.languages[0] for model in models}
     unknown = source if source not in sources else target
     raise invalid(f"{unknown[:20]} is not supported", "source" if unknown == source else "target")
@@ -319,7 +323,7 @@ async def translate_file(context: RequestContext) -> JSONResponse:
     file = fields.get("file")
     if not isinstance(file, SentFile) or not file.content:
         raise invalid("Invalid request: missing file parameter", "file")
-    source, target = (code_of(fields, name) for name in ("source", "target"))
+    source, target = (code_of(service, fields, name) for name in SIDES)
     options = options_in(service, fields)
     into = service.translators(target) if source == AUTO else []
     model = into[0] if into else model_for(service, source, target)

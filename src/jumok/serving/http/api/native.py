@@ -35,13 +35,12 @@ from jumok.serving.http.handlers import (
     ScoreTextsHandler,
     TranslateHandler,
 )
-from jumok.serving.http.models import ServedModel, Service, loaded_system
+from jumok.serving.http.models import ServedModel, Service, language_named, loaded_system
 from jumok.serving.http.queue import Handler
 from jumok.serving.http.refusals import invalid
 from jumok.serving.http.requests import RequestContext, route
 from jumok.systems.base import Facts
 from jumok.systems.translation.segments import Segment
-from jumok.systems.translation.sentences import language_code
 from jumok.systems.translation.translator import Translator
 
 NATIVE_TAG = "jumok"
@@ -219,12 +218,13 @@ def _translator(
     """The model, and if the source language is to be determined, how each text is read."""
     if asked.from_ is None and asked.to is None:
         return service.able(asked.model, [Translator], "translate"), []
-    source, target = (
-        None if code in (None, AUTO) else language_code(code) for code in (asked.from_, asked.to)
-    )
     models = service.translators()
     if asked.model:
-        models = [service.able(asked.model, [Translator], "translate")]
+        models = service.able(asked.model, [Translator], "translate").of_each_pair()
+    source, target = (
+        None if code in (None, AUTO) else language_named(models, side, code, field)
+        for side, (code, field) in enumerate(((asked.from_, "from"), (asked.to, "to")))
+    )
     fitting = [
         model
         for model in models
@@ -239,7 +239,8 @@ def _translator(
         return fitting[0], []
     into = [each for each in fitting if each.languages[1] == fitting[0].languages[1]]
     readings = [reading_of(text, into) for text in texts]
-    used = {each.model.id: each.model for each in readings if each.model is not None}
+    its = [each.model for each in readings if each.model is not None]
+    used = {(model.id, model.languages): model for model in its}
     if len(used) > 1:
         codes = ", ".join(sorted({model.languages[0] for model in used.values()}))
         raise invalid(f"The texts are in several languages ({codes}): ask for each alone.", "text")

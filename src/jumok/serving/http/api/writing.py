@@ -11,6 +11,7 @@ from jumok.serving.http.models import ServedModel
 from jumok.serving.http.queue import OVER, WritingJob, deadline_passed
 from jumok.serving.http.refusals import RequestRefused
 from jumok.serving.http.requests import RequestContext
+from jumok.systems.conversation import text_before
 
 
 class TextsInWriting:
@@ -28,7 +29,7 @@ class TextsInWriting:
         costs: Sequence[int],
         deadline: float,
     ) -> None:
-        log_texts(context, [text.prompt for text in texts])
+        log_texts(context, [text_before(text.prompt) for text in texts])
         self.texts, self._deadline = texts, deadline
         self._model, self._meters = model, context.service.metrics
         self._begun = time.monotonic()

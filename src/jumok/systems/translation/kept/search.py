@@ -202,7 +202,7 @@ class KeptSearch:
     def _spelt(self, one: Kept, source: str) -> Phrase | None:
         glued = one.start > 0 and source[one.start - 1] != " "
         return spelling(
-            one.text, self.drafting.tokenizer.target, inside=glued or self.drafting.spaceless
+            one.text, self.drafting.tokenizer.target.plain, inside=glued or self.drafting.spaceless
         )
 
     def _insert(

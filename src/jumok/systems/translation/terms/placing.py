@@ -144,7 +144,8 @@ class TermPlacer:
                 ends.append(ends[-1] if begun.endswith(NOT_UTF8) else len(begun))
             units = list(pairwise(ends))
             return _Reading(row, part, draft, tokens, units, range(len(tokens)))
-        words, units = self.drafting.tokenizer.words(tokens), word_spans(draft.text)
+        words = [max(word, 0) for word in self.drafting.tokenizer.words(tokens)]
+        units = word_spans(draft.text)
         known = words[-1] + 1 == len(units)
         return _Reading(row, part, draft, tokens, units, words) if known else None
 

@@ -34,6 +34,8 @@ class LossData:
         None, "One file instead of --check; for language models, a text.", "--data", "-d"
     )
     columns: str | None = option(None, "In --data: columns of the text and of its translation.")
+    from_: str | None = option(None, "Source language of the data, for a model of several pairs.")
+    into: str | None = option(None, "Target language of the data, for a model of several pairs.")
 
 
 def quantize(
@@ -62,11 +64,14 @@ def quantize(
 
     What it loses is measured, and a model that loses more than 0.3 points of
     BLEU or chrF, 1 % of perplexity, or 3 % of its tokens, is not written.
+    In int8 every output of a matrix has a scale; if that loses too much, 32
+    inputs of an output share one, and inputs stay float32.
 
       jumok quantize runs/a/model --to int8 --output a-int8
 
       jumok quantize MODEL --to int8 --output SMALL --check test.en test.de
     """
+    from jumok.bundle.quantised import can_group
     from jumok.bundle.quantising import write_quantised
     from jumok.bundle.reading import read_bundle
 
@@ -74,27 +79,55 @@ def quantize(
     bundle = read_bundle(Path(model))
     _check_quantisable(bundle, to, output, force)
     with TemporaryDirectory() as room:
-        small = read_bundle(write_quantised(Path(room) / "model", bundle, to, bundle.card))
-        kind, compared = KINDS.get(bundle.config.task), None
-        if kind is not None and kind.quality is not None:
-            from jumok.cli.quality import QualityCheck
-
-            columns = measured.columns or kind.columns
-            compared = kind.entry("quality")(
-                QualityCheck(
-                    bundle, small, measured.check, measured.data, columns, beam, machine.batch
-                )
+        for in_groups in (False, True):
+            folder = Path(room) / f"{in_groups}"
+            small = read_bundle(
+                write_quantised(folder, bundle, to, bundle.card, in_groups=in_groups)
             )
-        quality = _accepted(bundle, to, compared, force)
+            compared = _compared(bundle, small, measured, beam, machine.batch)
+            quality, faults = _lost(bundle, to, compared)
+            if not faults or compared is None or to != "int8" or not can_group(bundle.section):
+                break
+        if faults and force is None:
+            raise _refusal(bundle, to, faults, compared)
         notes = (*bundle.card.notes, f"the scores are those before the weights became {to}")
-        write_quantised(output, bundle, to, replace(bundle.card, quality=quality, notes=notes))
+        if in_groups:
+            notes = (*notes, "32 inputs of an output share a scale, and inputs stay float32")
+        quality = replace(quality, forced=(force or "") if faults else "")
+        card = replace(bundle.card, quality=quality, notes=notes)
+        write_quantised(output, bundle, to, card, in_groups=in_groups)
     _print_comparison(bundle, read_bundle(output), compared, printed.as_json)
 
 
-def _accepted(
-    bundle: "Bundle", to: str, compared: "ComparedModels | None", force: str | None
-) -> "MeasuredQuality":
-    """What the model loses; ConfigError if that is too much, without --force."""
+def _compared(
+    bundle: "Bundle", small: "Bundle", measured: LossData, beam: int, batch: int
+) -> "ComparedModels | None":
+    """None: this kind of model is not measured."""
+    kind = KINDS.get(bundle.config.task)
+    if kind is None or kind.quality is None:
+        return None
+    from jumok.cli.quality import QualityCheck
+
+    columns = measured.columns or kind.columns
+    compared: ComparedModels = kind.entry("quality")(
+        QualityCheck(
+            bundle,
+            small,
+            measured.check,
+            measured.data,
+            columns,
+            beam,
+            batch,
+            (measured.from_, measured.into),
+        )
+    )
+    return compared
+
+
+def _lost(
+    bundle: "Bundle", to: str, compared: "ComparedModels | None"
+) -> "tuple[MeasuredQuality, list[str]]":
+    """What the model loses, and the limits that it exceeds."""
     from jumok.bundle.card import MeasuredQuality
     from jumok.bundle.fingerprint import Origin
     from jumok.evaluation.agreement import faults_of
@@ -111,16 +144,20 @@ def _accepted(
             *(equal.tokens, equal.share, compared.unit),
         )
         faults = list(faults_of(quality))
-    if faults and force is None:
-        raise ConfigError(
-            f"the model loses too much in {to}: nothing was written.",
-            got="; ".join(faults),
-            do='--to bf16 loses less; or --force "REASON" writes it all the same'
-            if to == "int8" and compared is not None
-            else '--force "REASON" writes it all the same',
-            place=Location(bundle.folder),
-        )
-    return replace(quality, forced=(force or "") if faults else "")
+    return quality, faults
+
+
+def _refusal(
+    bundle: "Bundle", to: str, faults: list[str], compared: "ComparedModels | None"
+) -> ConfigError:
+    return ConfigError(
+        f"the model loses too much in {to}: nothing was written.",
+        got="; ".join(faults),
+        do='--to bf16 loses less; or --force "REASON" writes it all the same'
+        if to == "int8" and compared is not None
+        else '--force "REASON" writes it all the same',
+        place=Location(bundle.folder),
+    )
 
 
 def _check_quantisable(bundle: "Bundle", to: str, output: Path, force: str | None) -> None:

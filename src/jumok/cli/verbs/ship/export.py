@@ -1,0 +1,131 @@
+"""`jumok export`: a model as others run it."""
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from jumok.cli.options import OneModel
+from jumok.errors import ConfigError, Location
+
+if TYPE_CHECKING:
+    from jumok.bundle.reading import Bundle
+    from jumok.export.format import ExportFormat, ExportPrecision
+
+
+def export(
+    model: OneModel,
+    to: Annotated[
+        Literal["web", "huggingface", "ctranslate2", "argos", "bergamot", "onnx", "gguf"] | None,
+        typer.Option("--to", help="The format; without it, what the model can become is listed."),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="The folder or file to write; nothing is replaced."),
+    ] = None,
+    title: Annotated[
+        str | None, typer.Option(help="The model's name in what is written (default: its own).")
+    ] = None,
+    precision: Annotated[
+        Literal["fp32", "bf16", "int8"] | None,
+        typer.Option(
+            "--precision", help="Number format of the weights (default: the first of the format)."
+        ),
+    ] = None,
+    beam: Annotated[
+        int, typer.Option("--beam", "-b", min=1, max=100, help="Beam size of a page; 1 = greedy.")
+    ] = 5,
+) -> None:
+    """Make a page that runs a model, or write it as other programs read it.
+
+    Without --to it lists the formats, and for each that cannot hold the model
+    why not. What is written is compared with the model in the program that
+    reads it, if that is installed, before the command says done.
+
+      jumok export runs/demo/model
+      jumok export runs/demo/model --to web --output page/
+      jumok export runs/demo/model --to huggingface --output folder/
+
+    """
+    from jumok.bundle.reading import read_bundle
+
+    bundle = read_bundle(Path(model))
+    if to is None or output is None:
+        if to is not None or output is not None:
+            raise ConfigError(
+                "what to write, and where, belong together.", expected="--to and --output"
+            )
+        _list(bundle)
+        return
+    written, compared = write_export(bundle, to, output, title, precision, beam)
+    size = sum(each.stat().st_size for each in (written, *written.rglob("*")) if each.is_file())
+    typer.echo(f"{written}: {size / 1e6:.2f} MB", err=True)
+    typer.echo(f"compared: {compared or 'nothing'}", err=True)
+
+
+def write_export(
+    bundle: "Bundle",
+    to: str,
+    output: Path,
+    title: str | None = None,
+    precision: "ExportPrecision | None" = None,
+    beam: int = 5,
+) -> tuple[Path, str]:
+    """Writes a model in a format: what was written, and what was compared.
+
+    Raises:
+        ConfigError: the output exists, or the format does not hold the model.
+        BundleError: the bundle is damaged, or what was written computes other numbers.
+        MissingExtraError: a package is not installed.
+    """
+    from jumok.cli.examples import examples_for
+    from jumok.cli.quality import held_out
+    from jumok.export.catalog import FORMATS
+    from jumok.export.format import ExportOptions
+    from jumok.export.run import export_model
+
+    format = FORMATS[to]
+    if precision not in (None, *format.precisions):
+        raise ConfigError(
+            f"{to} has no such precision.",
+            expected=", ".join(format.precisions),
+            got=f"--precision {precision}",
+        )
+    precision = precision or format.precisions[0]
+    options = ExportOptions(
+        precision,
+        title or bundle.card.name,
+        beam,
+        tuple(examples_for(bundle)),
+        held_out(bundle) if precision != "fp32" and to != "web" else (),
+        partial(typer.echo, err=True),
+    )
+    path = _output(format, output)
+    return path, export_model(bundle, format, path, options)
+
+
+def _output(format: "ExportFormat", output: Path) -> Path:
+    """The file or folder to write.
+
+    Raises:
+        ConfigError: a file is in the folder's place.
+    """
+    if not format.file or output.suffix == Path(format.file).suffix:
+        return output
+    if output.exists() and not output.is_dir():
+        raise ConfigError("this is a file, not a folder.", place=Location(output))
+    return output / format.file
+
+
+def _list(bundle: "Bundle") -> None:
+    from jumok.cli.screen import console, plain_table
+    from jumok.export.catalog import FORMATS
+
+    headings = "--to", "read by", "precision", "this model"
+    table = plain_table(*headings, left=headings, fold=headings[1:])
+    for format in FORMATS.values():
+        obstacle = format.obstacle(bundle)
+        fits = "yes" if obstacle is None else f"no: {obstacle}"
+        table.add_row(format.name, format.reads, ", ".join(format.precisions), fits)
+    console().print(table)

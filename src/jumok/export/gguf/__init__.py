@@ -1,0 +1,1 @@
+"""One file for llama.cpp: a language model of Llama's shape with its tokenizer."""

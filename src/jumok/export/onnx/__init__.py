@@ -1,0 +1,1 @@
+"""Models as graphs of ONNX, which many programs and languages run."""

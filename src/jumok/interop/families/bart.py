@@ -1,0 +1,284 @@
+"""BART and its kin, encoder-decoders with the tensors of fairseq.
+
+| model        | norm | of the embedding | positions                | a target opens with     |
+|--------------|------|------------------|--------------------------|-------------------------|
+| BART         | post | yes              | learned, two rows before | </s>, then <s>          |
+| mBART        | pre  | yes              | learned, two rows before | its language            |
+| mBART-50     | pre  | yes              | learned, two rows before | </s>, then its language |
+| M2M100, NLLB | pre  | no               | sinusoids, computed      | </s>, then its language |
+| Pegasus      | pre  | no               | sinusoids, stored        | <pad>                   |
+| Blenderbot   | pre  | no               | learned                  | <s>                     |
+
+Source: Lewis et al. 2020; Liu et al. 2020; Fan et al. 2021; Zhang et al. 2020; Roller et al. 2021;
+names of transformers.
+"""
+
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+from jumok.bundle.card import LanguageTokens
+from jumok.bundle.huggingface import TOKENIZER
+from jumok.bundle.reading import read_json_object
+from jumok.config.transformer import TransformerConfig
+from jumok.data.special_tokens import SPECIAL, START
+from jumok.interop.families.fairseq import (
+    SIDES,
+    FairseqSettings,
+    Token,
+    layer_pairs,
+    section_of,
+    sinusoids,
+)
+from jumok.interop.family import ModelFamily
+from jumok.interop.folded import Computed
+from jumok.interop.rows import (
+    LaterRows,
+    OutputBias,
+    Same,
+    Table,
+    TensorRow,
+    VocabularyRows,
+    layer_rows,
+)
+from jumok.interop.sentencepieces import NameRows, text_vocabulary
+from jumok.interop.source import Source
+from jumok.interop.tokenizers import (
+    VOCABULARY,
+    described_value,
+    extra_tokens,
+    known_id,
+    names_of,
+    read_tokenizer,
+    with_ids,
+)
+from jumok.interop.vocabulary import Vocabulary, order_of
+
+_TAG = re.compile("__([a-z]{2,3})__|([a-z]{3}_[A-Z][a-z]{3})|([a-z]{2}_[A-Z]{2})")
+"""The tokens of languages of M2M100, NLLB, mBART."""
+
+
+class BartSettings(FairseqSettings):
+    """The keys of a BART's config.json."""
+
+    bos_token_id: Token = 0
+    normalize_before: Literal[False] = False
+    normalize_embedding: Literal[True] = True
+    add_final_layer_norm: Literal[False] = False
+    static_position_embeddings: Literal[False] = False
+
+
+class MBartSettings(FairseqSettings):
+    """The keys of an mBART's config.json."""
+
+    normalize_before: Literal[True] = True
+    normalize_embedding: Literal[True] = True
+    add_final_layer_norm: Literal[True] = True
+    static_position_embeddings: Literal[False] = False
+
+
+class PegasusSettings(FairseqSettings):
+    """The keys of a Pegasus's config.json."""
+
+    normalize_before: Literal[True] = True
+    normalize_embedding: Literal[False] = False
+    add_final_layer_norm: Literal[True] = True
+    static_position_embeddings: Literal[True] = True
+
+
+class BlenderbotSettings(FairseqSettings):
+    """The keys of a Blenderbot's config.json."""
+
+    normalize_before: Literal[True] = True
+    normalize_embedding: Literal[False] = False
+    add_final_layer_norm: Literal[True] = True
+    static_position_embeddings: Literal[False] = False
+    layernorm_variant: Literal["prelayernorm"] = "prelayernorm"
+    extra_layer_norm: Literal[False] = False
+
+
+@dataclass(frozen=True)
+class FairseqLayout:
+    """What these models differ in.
+
+    Attributes:
+        before: rows of the tables of positions that no position has; None: they are not stored.
+        bias: whether there is an output bias.
+    """
+
+    norm: Literal["pre", "post"]
+    embedding_norm: bool = False
+    before: int | None = 0
+    bias: bool = True
+
+    def section(self, settings: FairseqSettings, _: Collection[str]) -> TransformerConfig:
+        """The same sizes as a section [model]."""
+        return section_of(
+            settings, norm=self.norm, positions="learned", embedding_norm=self.embedding_norm
+        )
+
+    def table(self, settings: FairseqSettings, _: Collection[str]) -> Table:
+        """The tensors of a file with tensors of these names."""
+        shared = "model.shared.weight"
+        tied = *(f"model.{side}.embed_tokens.weight" for side in SIDES), "lm_head.weight"
+        computed = tuple(f"model.{side}.embed_positions." for side in SIDES)
+        unused = computed if self.before is None else ()
+        return Table(tuple(self._rows(settings, shared)), {shared: tied}, unused)
+
+    def _rows(self, settings: FairseqSettings, shared: str) -> Iterator[TensorRow]:
+        yield TensorRow((shared,), ("encoder.embedding.table",), (VocabularyRows(),))
+        bias = ("final_logits_bias",) if self.bias else ()
+        yield TensorRow(bias, ("decoder.output.bias",), (OutputBias((1, -1) if bias else None),))
+        layers = {"encoder": settings.encoder_layers, "decoder": settings.decoder_layers}
+        for side in SIDES:
+            yield self._positions(settings, side)
+            if self.embedding_norm:
+                theirs = f"model.{side}.layernorm_embedding"
+                yield from layer_rows(theirs, f"{side}.embedding.norm")
+        for there, here, count in layer_pairs(layers, self.norm):
+            yield from layer_rows(there, here, layers=count)
+
+    def _positions(self, settings: FairseqSettings, side: str) -> TensorRow:
+        ours = (f"{side}.embedding.positions.encoding.table",)
+        if self.before is None:
+            table = sinusoids(settings.max_position_embeddings, settings.d_model)
+            return TensorRow((), ours, (Computed(table),))
+        how = LaterRows(self.before) if self.before else Same()
+        return TensorRow((f"model.{side}.embed_positions.weight",), ours, (how,))
+
+
+def of_bytes(source: Source, settings: FairseqSettings) -> Vocabulary:
+    """A BPE over bytes, as GPT-2 has it; <s> is a token as any other."""
+    described = read_tokenizer(source.folder, "BPE", "Unigram")
+    names = names_of(described, settings.vocab_size, source.folder)
+    ids = {name: id for id, name in names.items()}
+    unknown = known_id(source.folder / TOKENIZER, ids, "<unk>")
+    start, end = settings.decoder_start_token_id, settings.eos_token_id
+    first = settings.pad_token_id, unknown, end if start is None else start, end
+    copied = names[first[START]] != SPECIAL[START]
+    order = order_of(*first, settings.vocab_size, copied=copied)
+    file = with_ids(described, order, names, SPECIAL)
+    return Vocabulary(order, (START,) if copied else (), settings.vocab_size, file)
+
+
+def of_subwords(source: Source, settings: FairseqSettings, *, rule: NameRows) -> Vocabulary:
+    """A SentencePiece model; targets of mBART open with their language."""
+    start = settings.decoder_start_token_id
+    if start is None:
+        start = described_value(source.folder, "tgt_lang", "")
+    special = settings.pad_token_id, start, settings.eos_token_id
+    return text_vocabulary(source, settings.vocab_size, special, rule)
+
+
+def after_fairseq(folder: Path, subwords: Sequence[str]) -> Mapping[int, str]:
+    """fairseq's four special tokens, the subwords, the languages, <mask>."""
+    languages = (each for each in extra_tokens(folder) if each != "<mask>")
+    names = ["<s>", "<pad>", "</s>", "<unk>", *subwords[3:], *languages, "<mask>"]
+    return dict(enumerate(names))
+
+
+def by_vocabulary(folder: Path, subwords: Sequence[str]) -> Mapping[int, str]:
+    """Those of vocab.json, then the languages; NLLB has no vocab.json."""
+    if not (folder / VOCABULARY).is_file():
+        return after_fairseq(folder, subwords)
+    known = read_json_object(folder / VOCABULARY)
+    names = {id: piece for piece, id in known.items() if isinstance(id, int)}
+    return names | dict(enumerate(extra_tokens(folder), start=len(names)))
+
+
+def after_pretraining(folder: Path, subwords: Sequence[str]) -> Mapping[int, str]:  # noqa: ARG001
+    """105 tokens of Pegasus's pretraining, then <unk> and the subwords."""
+    first = ["<pad>", "</s>", "<mask_1>", "<mask_2>"]
+    return dict(enumerate([*first, *(f"<unk_{n}>" for n in range(2, 103)), *subwords[2:]]))
+
+
+def languages(source: Source) -> tuple[str, str]:
+    """The codes that tokenizer_config.json names; "" where it does not."""
+    names = (described_value(source.folder, key, "") for key in ("src_lang", "tgt_lang"))
+    codes = [str(name or "").strip("_").split("_")[0] for name in names]
+    return codes[0], codes[1]
+
+
+def language_tokens(plan: Any) -> dict[str, LanguageTokens]:
+    """Those that open a source and a target. Of mBART's first version a language closes a source,
+    which is left out, and the language of a target is its START.
+    """
+    settings, tokenizer = plan.settings, plan.tokenizer
+    if settings.decoder_start_token_id != settings.eos_token_id:
+        return {}
+    tags = enumerate(map(_TAG.fullmatch, tokenizer.pieces(range(tokenizer.size))))
+    return {
+        next(filter(None, tag.groups())): LanguageTokens(id, None, id) for id, tag in tags if tag
+    }
+
+
+def opened(plan: Any) -> dict[str, LanguageTokens]:
+    """BART's sources and targets open with <s>, unless that is what targets start from."""
+    if plan.settings.bos_token_id == plan.settings.decoder_start_token_id:
+        return {}
+    start = plan.vocabulary.here()[plan.settings.bos_token_id]
+    return {"": LanguageTokens(start, None, start)}
+
+
+def _family(
+    name: str,
+    kind: str,
+    settings: type[FairseqSettings],
+    layout: FairseqLayout,
+    vocabulary: Callable[[Source, Any], Vocabulary],
+    tokens: Callable[[Any], dict[str, LanguageTokens]] = lambda _: {},
+    changes: tuple[str, ...] = (),
+) -> ModelFamily:
+    return ModelFamily(
+        name=name,
+        kinds=(kind,),
+        task="translation",
+        settings=settings,
+        section=layout.section,
+        table=layout.table,
+        vocabulary=vocabulary,
+        longest=lambda settings: settings.max_position_embeddings - 1,
+        languages=languages,
+        language_tokens=tokens,
+        changes=changes,
+        theirs=lambda _: "AutoModelForSeq2SeqLM",
+    )
+
+
+BART = _family(
+    "BART",
+    "bart",
+    BartSettings,
+    FairseqLayout("post", embedding_norm=True, before=2),
+    of_bytes,
+    opened,
+)
+MBART = _family(
+    "mBART",
+    "mbart",
+    MBartSettings,
+    FairseqLayout("pre", embedding_norm=True, before=2),
+    partial(of_subwords, rule=after_fairseq),
+    language_tokens,
+    ("where a language closes sources, as in mBART's first version, it is left out",),
+)
+M2M100 = _family(
+    "M2M100 or NLLB",
+    "m2m_100",
+    FairseqSettings,
+    FairseqLayout("pre", before=None, bias=False),
+    partial(of_subwords, rule=by_vocabulary),
+    language_tokens,
+    ("positions are a table, which learns when the model is trained further",),
+)
+PEGASUS = _family(
+    "Pegasus",
+    "pegasus",
+    PegasusSettings,
+    FairseqLayout("pre"),
+    partial(of_subwords, rule=after_pretraining),
+)
+BLENDERBOT = _family("Blenderbot", "blenderbot", BlenderbotSettings, FairseqLayout("pre"), of_bytes)

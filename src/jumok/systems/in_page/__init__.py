@@ -1,0 +1,1 @@
+"""Models as HTML files that run them, without a server or a network."""

@@ -1,0 +1,120 @@
+"""What the pages of all kinds of models have in common.
+
+A file holds the page of `jumok look`, the engine in WebAssembly, and the model's weights. The
+engine reads them as `MemoryImage` lays them out; the page has the tokenizer's subwords, and cuts
+text as SentencePiece does.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+from jumok.bundle.reading import Bundle
+from jumok.data.pieces import PieceTable, read_pieces
+from jumok.engine import Precision
+from jumok.engine.searching import SearchRules
+from jumok.engine.wasm import engine_wasm
+from jumok.errors import ConfigError, Location
+from jumok.inspection.findings import TraceFindings
+from jumok.inspection.page.document import document
+from jumok.inspection.page.tours import built_in
+from jumok.inspection.trace import Level, Trace
+from jumok.kinds import page_facts
+from jumok.systems.loading import reading_of
+
+ENTRY = "exported.js"
+
+Contents = tuple[dict[str, object], dict[str, bytes]]
+"""Facts, which are plain JSON, and bytes by the ids of elements."""
+
+
+class PageModel(ABC):
+    """A bundle's model as it is in the page.
+
+    Args:
+        kind: the number format of the weights.
+    """
+
+    def __init__(self, bundle: Bundle, kind: Precision) -> None:
+        self.bundle, self.kind = bundle, kind
+
+    def page(self, title: str, examples: Sequence[str] = ()) -> str:
+        """The HTML file.
+
+        Args:
+            title: the model's name on the page.
+            examples: texts that the page offers; it opens with the first one.
+
+        Raises:
+            ConfigError: the engine cannot be compiled to WebAssembly here.
+        """
+        facts, blobs = self.contents(title, examples)
+        return document(ENTRY, facts, blobs=blobs)
+
+    def contents(self, title: str, examples: Sequence[str] = ()) -> Contents:
+        """What the page holds."""
+        own, blobs = self._own()
+        task = self.bundle.config.task
+        level: Level = "qk" if own["recomputed"] else "weights"
+        findings = TraceFindings(setting=reading_of(self.bundle.config))
+        empty = Trace(title, level, "", "", {}, (), findings=findings, task=task)
+        return {
+            "task": task,
+            "trace": empty.head() | {"kind": page_facts(task, pictures=task == "captioning")},
+            "examples": list(examples),
+            "weights": self.bundle.parameters,
+            "precision": self.kind,
+            "tours": [tour.payload() for tour in built_in()],
+            **own,
+        }, {"wasm": engine_wasm(), **blobs}
+
+    @abstractmethod
+    def _own(self) -> Contents:
+        """What the page holds of this kind of model."""
+
+
+def rules_facts(rules: SearchRules) -> dict[str, Any]:
+    """The rules of a search as the page has them, without its length."""
+    return {
+        "beam": rules.beam,
+        "start": rules.start,
+        "end": rules.end,
+        "minimum": rules.minimum,
+        "enough": rules.enough,
+        "forbidden": list(rules.forbidden),
+        "penalties": list(rules.penalties),
+    }
+
+
+def pieces_facts(pieces: PieceTable) -> dict[str, Any]:
+    """The tokenizer as the page has it, without its rules of normalising."""
+    return {
+        "segmentation": pieces.segmentation,
+        "pieces": pieces.subwords,
+        "scores": pieces.scores,
+        "types": pieces.types,
+        "byteFallback": pieces.byte_fallback,
+        "dummyPrefix": pieces.dummy_prefix,
+        "removeExtra": pieces.remove_extra,
+        "unknown": pieces.unknown,
+    }
+
+
+def page_tokens(bundle: Bundle, model: bytes) -> PieceTable:
+    """The subwords that the page cuts text into; a ConfigError if it cannot."""
+    if model.startswith(b"{"):  # an imported one
+        raise not_exported(bundle, "a tokenizer that is not one SentencePiece model")
+    pieces = read_pieces(model)
+    if (lacks := pieces.lacks_in_page) is not None:
+        raise not_exported(bundle, lacks)
+    return pieces
+
+
+def not_exported(bundle: Bundle, lacks: str) -> ConfigError:
+    """The error for a model that a page cannot run."""
+    return ConfigError(
+        "this model cannot be exported to a page.",
+        expected="a model that the native engine serves",
+        got=lacks,
+        place=Location(bundle.folder),
+    )

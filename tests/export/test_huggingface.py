@@ -1,0 +1,303 @@
+"""Folders that transformers loads: it computes and writes what the model does."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+import tokenizers
+import torch
+from safetensors.torch import load_file
+
+from jumok.bundle.reading import WEIGHTS, read_bundle
+from jumok.config.captioner import CaptionerConfig, RnnDecoderConfig
+from jumok.config.masked import TextClassifierConfig
+from jumok.config.pictures import ImageClassifierConfig
+from jumok.config.transformer import TransformerConfig
+from jumok.config.vit import VitConfig
+from jumok.data.pieces import NORMAL, USER_DEFINED, Piece, read_pieces, with_pieces
+from jumok.data.tokenizer import Tokenizer, normalize
+from jumok.errors import BundleError, ConfigError
+from jumok.export.catalog import FORMATS
+from jumok.export.equivalents import equivalent
+from jumok.export.format import ExportOptions
+from jumok.export.huggingface import folder as exporting
+from jumok.export.huggingface.tokenizer_json import tokenizer_json
+from jumok.export.rows import ExportedRows
+from jumok.export.run import export_model
+from jumok.interop.importing import read_model, write_imported
+from tests.cli.calls import call
+from tests.export.models import OF_IMAGES, SECTIONS, TRANSLATOR, VIT, write_model
+from tests.interop.folders import WRITTEN
+from tests.interop.folders_captioners import write_captioner
+from tests.interop.folders_images import CLASSIFIERS
+from tests.systems.pictures import write_pictures
+
+pytest.importorskip("transformers", reason="needs transformers")
+FORMAT = FORMATS["huggingface"]
+CLASSES = {
+    "post-norm": "MarianMTModel",
+    "post-norm, output bias, two tables": "MarianMTModel",
+    "pre-norm": "PegasusForConditionalGeneration",
+    "pre-norm, inclusive sinusoids": "PegasusForConditionalGeneration",
+    "pre-norm, learned positions": "PegasusForConditionalGeneration",
+    "post-norm, embedding norm": "BartForConditionalGeneration",
+    "pre-norm, embedding norm": "MBartForConditionalGeneration",
+    "relative positions": "T5ForConditionalGeneration",
+    "relative positions, gated": "T5ForConditionalGeneration",
+    "learned positions, causal": "GPT2LMHeadModel",
+    "learned positions, causal, scaled": "GPT2LMHeadModel",
+    "rotary": "GPTNeoXForCausalLM",
+    "gated": "LlamaForCausalLM",
+    "gated, scaled": "LlamaForCausalLM",
+    "gated, normed heads": "Qwen3ForCausalLM",
+    "gated, window": "MistralForCausalLM",
+    "gated, biases of queries": "Qwen2ForCausalLM",
+    "masked, pre-norm": "MegatronBertForMaskedLM",
+    "masked, post-norm": "BertForMaskedLM",
+    "ViT": "ViTForImageClassification",
+    "DeiT": "DeiTForImageClassification",
+    "ViT and a decoder": "VisionEncoderDecoderModel",
+    "DeiT and a decoder, scaled": "VisionEncoderDecoderModel",
+}
+
+
+def exported(model: Path, folder: Path, **options: Any) -> str:
+    return export_model(read_bundle(model), FORMAT, folder, ExportOptions("fp32", "m", **options))
+
+
+@pytest.mark.parametrize("name", SECTIONS | OF_IMAGES)
+def test_out_in_and_out_is_the_same_folder(tmp_path, name):
+    """transformers computes what the model does; so does the model that is imported from there."""
+    tokens = "byte" if "biases" in name else "bpe"
+    model = write_model(tmp_path / "model", (SECTIONS | OF_IMAGES)[name], tokens=tokens)
+    told = exported(model, tmp_path / "there")
+    assert ("equal ids" in told) is (name not in ("ViT", "DeiT"))
+    assert ("tokens as here" in told) is ("masked" not in name and name not in ("ViT", "DeiT"))
+    size, difference = map(float, re.findall(r"(?:up to|differ by) (\S+) ", told)[:2])
+    assert difference < 1e-5 * max(1.0, size)
+    assert f'"{CLASSES[name]}"' in (tmp_path / "there" / "config.json").read_text()
+    back = write_imported(read_model(tmp_path / "there"), tmp_path / "back")
+    exported(back, tmp_path / "again")
+    first, again = (load_file(tmp_path / each / WEIGHTS) for each in ("there", "again"))
+    assert first.keys() == again.keys()
+    assert all(torch.equal(first[key], again[key]) for key in first)
+    for file in (tmp_path / "there").glob("*config.json"):
+        if file.name in ("config.json", "preprocessor_config.json"):
+            assert file.read_bytes() == (tmp_path / "again" / file.name).read_bytes()
+
+
+IN = ["gpt2", "gpt2 untied", "marian", "marian of two", "pegasus", "bart", "neox", "llama", "bert"]
+IN += ["mbart", "t5", "t5 json", "t5 1.1", "mt5 tied"]
+FOLDERS = {name: WRITTEN[name] for name in IN} | CLASSIFIERS | {"captioner": write_captioner}
+
+
+@pytest.mark.parametrize("family", FOLDERS)
+def test_in_out_and_in_is_the_same_bundle(tmp_path, family):
+    first = write_imported(read_model(FOLDERS[family](tmp_path / "theirs")), tmp_path / "first")
+    exported(first, tmp_path / "there")
+    back = write_imported(read_model(tmp_path / "there"), tmp_path / "back")
+    one, other = (load_file(each / WEIGHTS) for each in (first, back))
+    assert one.keys() == other.keys()
+    assert all(torch.equal(one[key], other[key]) for key in one)
+    assert read_bundle(first).config.model == read_bundle(back).config.model
+    assert read_bundle(first).config.labels == read_bundle(back).config.labels
+
+
+@pytest.mark.parametrize("family", ["gpt2", "gpt2 untied", "llama"])
+def test_a_model_of_others_goes_back_when_it_was_trained_further(tmp_path, family):
+    """It has no bias of the output, and one vector for what begins and ends a text."""
+    first = write_imported(read_model(WRITTEN[family](tmp_path / "theirs")), tmp_path / "first")
+    (tmp_path / "a.txt").write_text("the cat sat on the mat\n" * 40, "utf-8")
+    recipe = tmp_path / "new.toml"
+    recipe.write_text(
+        f'name = "new"\n[data]\nheld_out = 0.2\n[[data.train]]\nfile = "{tmp_path}/a.txt"\n'
+        "[training]\nsteps = 2\nthreads = 1\nlearning_rate = 0.01\nweight_decay = 0.1\n"
+        "[validation]\nevery = 2\n",
+        "utf-8",
+    )
+    done = call("train", "--from", first, recipe, "--runs", tmp_path / "runs")
+    assert done.exit_code == 0, (done.output, done.exception)
+    trained = tmp_path / "runs" / "new" / "model"
+    before, after = (load_file(each / WEIGHTS) for each in (first, trained))
+    assert not torch.equal(before["decoder.embedding.table"], after["decoder.embedding.table"])
+    assert torch.equal(before["decoder.output.bias"], after["decoder.output.bias"])
+    assert "equal ids" in exported(trained, tmp_path / "there")
+    there = load_file(tmp_path / "there" / WEIGHTS)
+    theirs = load_file(tmp_path / "theirs" / WEIGHTS)
+    assert sorted(each.shape for each in there.values()) == sorted(
+        each.shape for each in theirs.values()
+    )
+
+
+def test_what_no_class_holds_is_named_with_what_would_fit(tmp_path):
+    model = write_model(tmp_path / "model", TransformerConfig(**TRANSLATOR, norm_kind="rms"))
+    told = str(FORMAT.obstacle(read_bundle(model)))
+    assert 'a model trained with norm_kind = "layer" would fit' in told
+    with pytest.raises(ConfigError, match="cannot be exported to huggingface"):
+        exported(model, tmp_path / "there")
+    assert not (tmp_path / "there").exists()
+
+
+@pytest.mark.parametrize(
+    ("section", "said"),
+    [
+        (ImageClassifierConfig(), 'encoder.kind = "vit" would fit'),
+        (CaptionerConfig(decoder=RnnDecoderConfig()), 'encoder.kind = "vit", decoder.kind'),
+        (
+            CaptionerConfig(encoder=VitConfig(**VIT | {"norm": "post"})),
+            'encoder.norm = "pre"',
+        ),
+        (TextClassifierConfig(), "a further layer with a tanh"),
+    ],
+)
+def test_a_kind_that_no_class_holds_is_named_with_what_would_fit(tmp_path, section, said):
+    told = FORMAT.obstacle(read_bundle(write_model(tmp_path / "model", section)))
+    assert said in str(told)
+
+
+def test_an_output_bias_that_a_class_has_not_is_refused(tmp_path):
+    section = SECTIONS["rotary"].model_copy(update={"output_bias": True})
+    model = write_model(tmp_path / "model", section)
+    with pytest.raises(BundleError, match="this family has no output bias"):
+        exported(model, tmp_path / "there")
+    assert [each.name for each in tmp_path.iterdir()] == ["model"]
+
+
+def test_other_numbers_in_transformers_leave_nothing(tmp_path, monkeypatch):
+    model = write_model(tmp_path / "model", SECTIONS["pre-norm"])
+    wrong = lambda *given: {name: each * 1.01 for name, each in equivalent(*given).items()}  # noqa: E731
+    monkeypatch.setattr(exporting, "equivalent", wrong)
+    with pytest.raises(BundleError, match="computes other numbers"):
+        exported(model, tmp_path / "there")
+    assert [each.name for each in tmp_path.iterdir()] == ["model"]
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "key", "words"),
+    [
+        ("README.md", '---\nlicense: "Apache-2.0"\n---\n', "apache-2.0", "(README.md)"),
+        ("LICENSE", "MIT License\n\nCopyright", "other", "MIT License (LICENSE)"),
+        ("a.txt", "", "unknown", "the folder names none"),
+    ],
+)
+def test_the_licence_is_an_identifier_and_its_place_is_told(tmp_path, file, text, key, words):
+    folder = CLASSIFIERS["vit"](tmp_path / "theirs")
+    (folder / file).write_text(text, "utf-8")
+    model = write_imported(read_model(folder), tmp_path / "model")
+    exported(model, tmp_path / "there")
+    head, _, card = (tmp_path / "there" / "README.md").read_text("utf-8")[4:].partition("---\n")
+    assert f"license: {key}\n" in head
+    assert words in card
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    "name", ["pre-norm", "rotary", "masked, pre-norm", "DeiT", "ViT and a decoder"]
+)
+def test_the_lines_of_the_card_load_the_model(tmp_path, name):
+    exported(write_model(tmp_path / "model", (SECTIONS | OF_IMAGES)[name]), tmp_path / "FOLDER")
+    write_pictures(tmp_path, 1)[0].rename(tmp_path / "photo.jpg")
+    card = (tmp_path / "FOLDER" / "README.md").read_text("utf-8")
+    code = card.partition("```python\n")[2].partition("```")[0]
+    done = subprocess.run(
+        [sys.executable, "-c", code], check=False, cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip()
+
+
+@pytest.mark.parametrize("kind", ["bpe", "unigram", "char"])
+@pytest.mark.parametrize("layout", [False, True])
+def test_texts_are_cut_as_by_sentencepiece(kind, layout):
+    """Lines in ten scripts, and the same with what is invisible or odd within them."""
+    tokenizer = Tokenizer.train(SCRIPTS, kind, 412, keep_layout=layout, byte_fallback=True)
+    rows = ExportedRows(tuple(range(tokenizer.size)))
+    file = tokenizer_json(tokenizer.model, rows, (None,))
+    theirs = tokenizers.Tokenizer.from_str(json.dumps(file))
+    random = Random(1)
+    lines = [*SCRIPTS, *(_disturbed(random, random.choice(SCRIPTS)) for _ in range(1000))]
+    for line in lines:
+        ids = tokenizer.encode(line)
+        assert theirs.encode(line).ids == ids, line
+        assert normalize(theirs.decode(ids)) == tokenizer.decode(ids), line
+
+
+def test_subwords_that_a_vocabulary_has_grown_by_are_found_first():
+    tokenizer = Tokenizer.train(SCRIPTS, "bpe", 412)
+    grown = Tokenizer(_with_piece(tokenizer.model, "▁Deich", USER_DEFINED))
+    rows = ExportedRows(tuple(range(grown.size)))
+    file = tokenizer_json(grown.model, rows, (None,))
+    theirs = tokenizers.Tokenizer.from_str(json.dumps(file))
+    for line in ("Deich", "ein  Deich.", "der Deichgraf und sein Deich", "Sylter Deiche"):
+        ids = grown.encode(line)
+        assert tokenizer.size in ids
+        assert theirs.encode(line).ids == ids
+        assert theirs.decode(ids) == grown.decode(ids)
+
+
+def test_a_subword_that_is_found_within_words_is_refused():
+    """Of "x Deich y" a tokenizer.json loses one space."""
+    tokenizer = Tokenizer.train(SCRIPTS, "bpe", 412)
+    grown = _with_piece(tokenizer.model, "Deich", USER_DEFINED)
+    with pytest.raises(ConfigError, match="the subword 'Deich', which is found within words, too"):
+        tokenizer_json(grown, ExportedRows(tuple(range(tokenizer.size + 1))), (None,))
+
+
+def test_a_subword_that_is_spelled_as_a_byte_is_read_as_it_is():
+    tokenizer = Tokenizer.train(SCRIPTS, "unigram", 158, byte_fallback=False)
+    grown = Tokenizer(_with_piece(tokenizer.model, "<0x41>", NORMAL))
+    rows = ExportedRows(tuple(range(grown.size)))
+    file = tokenizer_json(grown.model, rows, (None,))
+    theirs = tokenizers.Tokenizer.from_str(json.dumps(file))
+    for line in ("x <0x41> y", "x<0x41> y"):
+        ids = grown.encode(line)
+        assert tokenizer.size in ids
+        assert theirs.encode(line).ids == ids
+        assert theirs.decode(ids) == grown.decode(ids) == line
+
+
+def _with_piece(model: bytes, text: str, kind: int) -> bytes:
+    """The SentencePiece model with one more subword."""
+    table = read_pieces(model)
+    pieces = map(Piece, table.subwords, table.scores, table.types)
+    return with_pieces(model, [*pieces, Piece(text, 0.0, kind)])
+
+
+def _disturbed(random: Random, line: str) -> str:
+    letters = list(line)
+    for _ in range(3):
+        letters.insert(random.randrange(len(letters) + 1), random.choice(ODD))
+    return "".join(letters)
+
+
+ODD = [
+    "  ",
+    "\t",
+    "\u200b",
+    "\xad",
+    "e\u0301",
+    "😀",
+    "ａ",
+    "\x07",
+    "▁",
+    " ",
+    "\u3000",
+    "\xa0",
+]
+SCRIPTS = [
+    "The quick brown fox jumps over the lazy dog, doesn't it?",
+    "고양이가 매트 위에 앉아 있다.",
+    "吾輩は猫である。名前はまだ無い。",
+    "Где находится библиотека?",
+    "أين المكتبة؟",
+    "इस पुस्तक का नाम क्या है?",
+    "Πού είναι η βιβλιοθήκη;",
+    "ספר זה טוב מאוד.",
+    "ห้องสมุดอยู่ที่ไหน",
+    "Zwölf Boxkämpfer jagen Viktor quer über den großen Sylter Deich.",
+]

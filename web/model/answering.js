@@ -1,0 +1,37 @@
+/** How a model in the page answers: it shows what it has written so far, and stops when nobody waits any more. */
+
+const SHOWN_EVERY = 40; // milliseconds
+
+/** Why an input cannot be read; `known` names the message in the page's words. */
+export class Refused extends Error {
+  constructor(known, ...numbers) {
+    super(known);
+    this.fault = { known, numbers };
+  }
+}
+
+/**
+ * Between two steps: shows what is written, where the last picture is older than SHOWN_EVERY, and lets the browser draw
+ * it. `say` receives a text; `signal`: throws where the answer is no longer needed.
+ */
+export function pacer({ say = () => {}, signal = null } = {}) {
+  let shown = performance.now();
+  return async (written) => {
+    if (performance.now() - shown < SHOWN_EVERY) return;
+    say(written());
+    await new Promise((go) => setTimeout(go));
+    signal?.throwIfAborted();
+    shown = performance.now();
+  };
+}
+
+/** The answer to a request of the page: what `look` finds, beside that for a second text where one is given. */
+export async function answered(look, { text, against }) {
+  try {
+    return { ...(await look(text)), ...(against ? { other: await look(against) } : {}) };
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    if (error instanceof RangeError) return { error: { known: "faultMemory", numbers: [] } };
+    return { error: error.fault ?? { what: error.message } };
+  }
+}
