@@ -55,7 +55,7 @@ GROUPABLE: dict[str, dict[str, object]] = {
 
 @pytest.mark.parametrize("keys", GROUPABLE.values(), ids=GROUPABLE)
 def test_groups_compute_what_their_floats_do(keys):
-    """Inputs stay float32, so that only the order of sums differs; one row and many."""
+    """Up to the rounding of inputs to 16 bits; one row and many."""
     sizes = {"dim": 96, "heads": 3, "feedforward": 160}
     config, weights, integers = matrices_as_integers(sizes | keys, grouped=True)
     assert can_group(config)
@@ -68,7 +68,7 @@ def test_groups_compute_what_their_floats_do(keys):
             whole.search(sources, rules), small.search(sources, rules), strict=True
         ):
             assert one.tokens == other.tokens
-            np.testing.assert_allclose(one.log_probabilities, other.log_probabilities, atol=1e-4)
+            np.testing.assert_allclose(one.log_probabilities, other.log_probabilities, atol=1e-2)
 
 
 def test_an_answer_in_groups_does_not_depend_on_what_shares_its_batch():
