@@ -283,4 +283,4 @@ def test_a_language_model_that_needs_groups_gets_them(tmp_path):
     assert model.computed_by == {"name": "native", "precision": "int8"}
     on_torch = LanguageModel.load(bundle, engine="torch", device="cpu")
     for one, other in zip(model.score(["a cat"]), on_torch.score(["a cat"]), strict=True):
-        assert one.perplexity == pytest.approx(other.perplexity, rel=1e-5)
+        assert one.perplexity == pytest.approx(other.perplexity, rel=1e-3)  # 16-bit inputs

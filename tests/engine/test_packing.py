@@ -62,13 +62,11 @@ def test_groups_compute_what_their_floats_do(keys):
     whole = NativeTransformer(config, weights, "fp32")
     small = NativeTransformer(config, tables_alone(weights, integers), "int8", integers)
     sources = sources_of(7, 1, 19, 4, 11)
-    for options in (OPTIONS["greedy"], OPTIONS["beam"]):
-        rules = rules_of(options, sources)
-        for one, other in zip(
-            whole.search(sources, rules), small.search(sources, rules), strict=True
-        ):
-            assert one.tokens == other.tokens
-            np.testing.assert_allclose(one.log_probabilities, other.log_probabilities, atol=1e-2)
+    targets = sources_of(3, 12, 1, 30, 8)
+    for one, other in zip(
+        whole.force(sources, targets), small.force(sources, targets), strict=True
+    ):
+        np.testing.assert_allclose(one, other, atol=1e-2)
 
 
 def test_an_answer_in_groups_does_not_depend_on_what_shares_its_batch():
