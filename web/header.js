@@ -4,6 +4,7 @@ import { element } from "./dom.js";
 import { faultParts, faultText } from "./faults.js";
 import { sampler } from "./sampling.js";
 import { visible } from "./trace.js";
+import { barsOf } from "./views/choices.js";
 import { wayIn } from "./way_in.js";
 
 const MOST_FILE_BYTES = 32 * 1024 ** 2; // the server accepts no larger file, and a page keeps none
@@ -31,6 +32,7 @@ export function header(raw, state, onGiven, receive) {
     examples: element("div", { class: "examples", role: "group", hidden: !live || !raw.examples?.length }),
     out: element("dt", {}),
     output: element("dd", {}),
+    labels: element("dd", { class: "labels" }),
     segments: element("p", { class: "examples", role: "group", id: "segments", hidden: true }),
     fault: element("div", { class: "fault", role: "alert" }),
     cost: element("p", { class: "cost muted", hidden: true }),
@@ -59,7 +61,7 @@ export function header(raw, state, onGiven, receive) {
   const node = element("header", {},
     element("h1", {}, parts.title, parts.model, parts.changes), parts.language,
     element("dl", {}, parts.in, element("dd", { class: pictures ? "given" : null }, input, ...(pictures ? file.nodes : []), ...(sampling ? [sampling.node] : []), parts.seen, parts.examples),
-      parts.out, parts.output), parts.segments, parts.cost, parts.way.node, parts.fault);
+      parts.out, parts.output, parts.labels), parts.segments, parts.cost, parts.way.node, parts.fault);
   const update = (trace, text) => {
     const spoken = texts;
     texts = text;
@@ -76,6 +78,8 @@ export function header(raw, state, onGiven, receive) {
     parts.out.textContent = text.output;
     parts.output.textContent = visible(trace.output);
     parts.out.hidden = parts.output.hidden = !trace.steps.length && (trace.sites.length > 0 || !trace.output); // there is no output
+    parts.labels.hidden = !live || trace.kind.writes !== "label" || !trace.steps.length;
+    parts.labels.replaceChildren(...(parts.labels.hidden ? [] : [barsOf(trace.steps[0], { "aria-label": text.beamHelp })]));
     parts.segments.hidden = !(trace.segments > 1);
     parts.segments.replaceChildren(...(trace.segments > 1 ? segmentNodes(trace, text, live ? onGiven : null) : []));
     parts.cost.hidden = trace.milliseconds === undefined;

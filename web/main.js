@@ -198,7 +198,7 @@ export function start(raw, root, { answer = raw.token && serverAt(raw.token), re
     root.dataset.guessing = tours.guessing(); // what would give the answer away
     rest.hidden = tours.guessing() !== "";
     if (!trace.sites.length) {
-      rest.replaceChildren(element("p", { class: "muted" }, pictures ? (live ? text.givePicture : text.chooseFirst) : trace.output ? text.unread : text.faultEmpty));
+      rest.replaceChildren(element("p", { class: "muted" }, trace.steps.length ? text.noAttention : pictures ? (live ? text.givePicture : text.chooseFirst) : trace.output ? text.unread : text.faultEmpty));
       return;
     }
     // A model in the page can be asked about texts, but not changed.

@@ -9,22 +9,23 @@ const ACROSS = 4; // steps beside one another in the figure
 choicesView.needs = (trace) => trace.steps.length > 0;
 
 export function choicesView(trace, state, words) {
-  const cards = trace.steps.map((step, i) => {
-    // The written token may not be among the most probable ones: then it is listed below them.
-    const written = step.best.some(([token]) => token === step.token) ? [] : [[step.token, step.log_probability]];
-    const rows = [...step.best, ...written].map(([token, logp]) => {
-      const bar = element("i", { "aria-hidden": "true" });
-      bar.style.width = `${100 * Math.exp(logp)}%`;
-      return element("tr", { class: token === step.token ? "written" : "" },
-        element("th", { scope: "row" }, readable(token)),
-        element("td", {}, bar),
-        element("td", {}, `${(100 * Math.exp(logp)).toFixed(1)} %`));
-    });
-    const title = `${i + 1}. ${readable(step.token)} (${step.log_probability.toFixed(3)})`;
-    return element("table", { class: "step" }, element("caption", {}, title),
-      element("tbody", {}, ...rows));
-  });
+  const cards = trace.steps.map((step, i) =>
+    barsOf(step, {}, element("caption", {}, `${i + 1}. ${readable(step.token)} (${step.log_probability.toFixed(3)})`)));
   return { help: words.beamHelp, controls: [], body: [element("div", { class: "steps" }, ...cards)], figure: () => figureOf(trace) };
+}
+
+/** The most probable tokens, or labels, of a step; the written one may not be among them: then it is listed below them. */
+export function barsOf(step, attributes, ...caption) {
+  const written = step.best.some(([token]) => token === step.token) ? [] : [[step.token, step.log_probability]];
+  const rows = [...step.best, ...written].map(([token, logp]) => {
+    const bar = element("i", { "aria-hidden": "true" });
+    bar.style.width = `${100 * Math.exp(logp)}%`;
+    return element("tr", { class: token === step.token ? "written" : "" },
+      element("th", { scope: "row" }, readable(token)),
+      element("td", {}, bar),
+      element("td", {}, `${(100 * Math.exp(logp)).toFixed(1)} %`));
+  });
+  return element("table", { class: "step", ...attributes }, ...caption, element("tbody", {}, ...rows));
 }
 
 /** The same as bars; the written token is darker. */
