@@ -64,8 +64,9 @@ export function paint(canvas, columns, rows, shades, colours) {
   return canvas;
 }
 
+/** "light" or "dark", as `dress` of theme.js has set it. */
 export function theme() {
-  return matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+  return document.documentElement.dataset.theme;
 }
 
 export const GAP = 5; // px: from this cell size on, there are gaps between cells

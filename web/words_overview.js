@@ -37,8 +37,9 @@ export const OVERVIEW = {
     numbers: "These numbers as a table",
     headStrip: "Heads",
     headStripHelp: "One small map for each head, layer by layer. Point at one to try it; a click keeps it.",
+    headStripScale: (most) => `All share one scale: the strongest colour is ${most}.`,
     headStripSquares: "One square for each head, layer by layer: the stronger its colour, the sharper its attention.",
-    headStripEffect: "The bar is the effect of ablating the head.",
+    headStripEffect: "The orange bar is the effect of ablating the head.",
     allShort: "all",
     effectNats: "effect of occlusion (nats)",
     spot: (cell, grid) => {
@@ -90,8 +91,9 @@ export const OVERVIEW = {
     numbers: "이 수치를 표로 보기",
     headStrip: "헤드",
     headStripHelp: "헤드마다 작은 지도 하나를 층별로 늘어놓았습니다. 가리키면 미리 보이고 누르면 그 헤드로 바뀝니다.",
+    headStripScale: (most) => `모두 같은 척도를 써서, 가장 진한 색이 ${most.replace(" ", "")}입니다.`,
     headStripSquares: "헤드마다 네모 하나를 층별로 늘어놓았습니다. 색이 뚜렷할수록 한곳에 모아서 주목합니다.",
-    headStripEffect: "막대는 그 헤드를 껐을 때의 영향입니다.",
+    headStripEffect: "주황색 막대는 그 헤드를 껐을 때의 영향입니다.",
     allShort: "전체",
     effectNats: "가렸을 때의 영향(nat)",
     spot: (cell, grid) => {

@@ -22,8 +22,8 @@ export function runView(trace, state, words) {
     help: words.runHelp,
     controls: [choice(words.runAlong, [["steps", words.runSteps], ["minutes", words.runMinutes]], along ? "minutes" : "steps",
       (chosen) => state.set({ along: chosen })), pictureOrTable(state, words)],
-    lead: element("p", { class: "sentence", id: "sentence" }, leadOf(run, words)),
-    body: [...shown, ...examples(run, words)],
+    aboutBelow: true,
+    body: [element("p", { class: "sentence", id: "sentence" }, leadOf(run, words)), ...shown, ...examples(run, words)],
     figure: stacked(figures),
   };
 }
