@@ -24,7 +24,7 @@ export function header(raw, state, onGiven, receive) {
   const pictures = live && raw.kind.reads === "picture";
   const lines = raw.kind.writes === "continuation";
   const input = !live ? element("span", {}) : pictures ? element("input", { ...FIELD, value: state.get("text") })
-    : element("textarea", { ...FIELD, rows: lines ? "2" : "1" }, state.get("text"));
+    : element("textarea", { ...FIELD, rows: "1" }, state.get("text"));
   const parts = {
     title: element("span", { class: "title" }),
     model: element("small", {}),

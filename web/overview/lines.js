@@ -101,6 +101,7 @@ function paint(word, share, weight) {
   if (number.textContent !== text) number.textContent = text;
   word.classList.toggle("chosen", share === null);
   const coloured = share !== null && share >= FAINTEST;
+  word.classList.toggle("tinted", coloured);
   word.style.background = coloured ? colour(share, theme()) : "";
   word.style.color = coloured ? inkOn(palette(theme())[Math.round(255 * share)]) : "";
 }

@@ -7,13 +7,16 @@ function letters(text) {
   return visible(text).replace(/\s+/g, "");
 }
 
-/** How many words at the beginning of a line are the text, letter by letter; 0: it does not begin with it. */
-export function wordsOf(text, line) {
+/**
+ * How many words at the beginning of a line are the text, letter by letter; 0: it does not begin with it.
+ * `continued`: the last of them may go on.
+ */
+export function wordsOf(text, line, continued) {
   const wanted = letters(text);
   let read = "";
   for (let i = 0; wanted.startsWith(read) && i < line.length; i++) {
     read += letters(line[i]);
-    if (read === wanted) return i + 1;
+    if (continued ? read.startsWith(wanted) : read === wanted) return i + 1;
   }
   return 0;
 }

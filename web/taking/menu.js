@@ -36,7 +36,7 @@ export function shareMenu() {
     summary.focus();
   });
   const update = (shown, words) => {
-    name.textContent = words.share;
+    name.textContent = words.shareMenu;
     summary.title = words.taking;
     for (const each of [buttons, code]) each.setAttribute("aria-label", words.taking);
     const pin = () => {

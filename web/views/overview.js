@@ -36,9 +36,9 @@ export function overviewView(trace, state, words, ask) {
     const pair = pairOf(site, map, ...to, head);
     if (pair) state.set({ query: pair[0], key: column === null ? "" : pair[1], word: "", spot: "" });
   };
-  const labels = labelsOf(site, words);
+  const labels = labelsOf(site, state, words);
   const on = { cursor, labels, onPick: pick, onShow: (row, column) => say(row ?? cursor.row, column) };
-  const typed = grid ? 0 : wordsOf(trace.text, map.columns);
+  const typed = grid ? 0 : wordsOf(trace.text, map.columns, trace.kind.writes === "continuation");
   const stage = grid
     ? imageStage(trace, map, { ...on, grid, words: site.part !== "image" })
     : twoLines(map, { ...on, typed, names: { columns: (column) => map.columns[column] } });
@@ -88,9 +88,11 @@ function scaleOf(map, grid, words) {
   return legend({ most }, `${words.weights}. ${most < 1 ? words.scaleOwn : words.scaleSame}`, ["0 %", percentOf(most)]);
 }
 
-function labelsOf(site, words) {
+/** The names of the two lines: where a step is named by what it reads, the written word was read again. */
+function labelsOf(site, state, words) {
   const own = site.queries === site.keys;
-  return { keys: own ? words.toLine : words.readLine, rows: own ? words.fromLine : words.wroteLine, image: words.imageLine };
+  const wrote = site.writes && state.get("reading") === "reads" ? words.wroteReadLine : words.wroteLine;
+  return { keys: own ? words.toLine : words.readLine, rows: own ? words.fromLine : wrote, image: words.imageLine };
 }
 
 /** A live page computes occlusion only when it is wanted: here, when the user has stopped typing. */
