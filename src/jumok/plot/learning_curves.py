@@ -60,7 +60,7 @@ def draw_curves(logs: Sequence[RunLog], over: Over) -> "Figure":
             fontsize=9, loc="left",
         )  # fmt: skip
         axes.set_xlabel("step" if over == "steps" else "minutes", color=MUTED)
-        if not any(value < 0 for line in axes.lines for value in line.get_ydata()):
+        if axes.dataLim.ymin >= 0:
             axes.set_ylim(bottom=0)
         axes.spines[["top", "right"]].set_visible(False)
     _legend(panels[0], logs)
@@ -78,7 +78,7 @@ def _mark_best(axes: "Axes", log: RunLog, name: str, over: Over, colour: str) ->
 def _legend(axes: "Axes", logs: Sequence[RunLog]) -> None:
     """The runs, where there are several, and what the kinds of lines are."""
     one = len(logs) == 1
-    handles = [] if one else [line for line in axes.lines if not line.get_label().startswith("_")]
+    handles = [] if one else axes.get_legend_handles_labels()[0]
     first, second = (COLOURS[0], COLOURS[1]) if one else (MUTED, MUTED)
     kinds = [
         lines.Line2D([], [], color=first, linewidth=0.8, label="training"),
