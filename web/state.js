@@ -48,6 +48,7 @@ const DEFAULTS = {
   step: "",
   game: "",
   projector: "",
+  theme: "",
   lang: "",
 };
 

@@ -182,8 +182,8 @@ export const WORDS = {
     },
     barsTitle: (word) => `Attribution of “${word}”, shares of each measure in %`,
     valuesTitle: (word) => `Attribution of “${word}”, each measure in its own unit`,
-    ranksHere: (word) => `Rank correlation for “${word}” (× 100)`,
-    ranksMean: "Mean of all words (× 100)",
+    ranksHere: (word) => `Rank correlation for “${word}”`,
+    ranksMean: "Mean of all words",
     sharesTitle: "Share of the source, relative to the prefix (%)",
   },
   ko: {
@@ -357,8 +357,8 @@ export const WORDS = {
     },
     barsTitle: (word) => `“${word}”에 대한 기여도, 방법마다의 비중(%)`,
     valuesTitle: (word) => `“${word}”에 대한 기여도, 방법마다의 단위로`,
-    ranksHere: (word) => `“${word}”의 순위 상관(× 100)`,
-    ranksMean: "모든 단어의 평균(× 100)",
+    ranksHere: (word) => `“${word}”의 순위 상관`,
+    ranksMean: "모든 단어의 평균",
     sharesTitle: "접두부와 비교한 원문의 비중(%)",
   },
 };
