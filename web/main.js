@@ -191,7 +191,7 @@ export function start(raw, root, { answer = raw.token && serverAt(raw.token), re
     rest.inert = partial;
     if (partial && !isEarly(name)) return;
     document.documentElement.lang = state.get("lang");
-    document.title = `${text.title}: ${trace.text}`;
+    document.title = raw.title ?? `${text.title}: ${trace.text}`; // of a page that others find by its title
     project(text);
     top.update(trace, text);
     if (!partial) tours.update(trace, text, names); // which reads all heads

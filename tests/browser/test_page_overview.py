@@ -107,8 +107,9 @@ def test_the_sentence_of_every_kind_is_true(opened, folders, kind):
                    for a, b in zip(recorded.steps, without.steps, strict=True))  # fmt: skip
         assert says_effect(sentence, drop, chance(recorded))
     else:
-        even = percent(re.search(r"evenly, this would be (.+ %)\.", sentence)[1])
+        even = percent(re.search(r"evenly, this would be ([\d.]+ %)", sentence)[1])
         tokens = recorded.axes[site.keys].words.count(column)
+        assert (f"(it is {tokens} of them)" in sentence) == (tokens > 1)
         assert even == pytest.approx(tokens / len(recorded.axes[site.keys].tokens), abs=0.0051)
 
 

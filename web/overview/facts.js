@@ -5,7 +5,7 @@ import { beforeCells } from "../picture.js";
 /**
  * What one word paid to one key, and the effect that was measured.
  *
- * weight: the map's value. even: the weight of each key if all were equal. rest: the weight that
+ * weight: the map's value. even: the key's weight if that of all tokens were equal; tokens: how many of them are the key's. rest: the weight that
  * went to no word. `effect`: what occlusion or ablation changed, or null if neither was computed.
  */
 export function factsOf(trace, site, map, state, { row, column, top }, head) {
@@ -21,6 +21,7 @@ export function factsOf(trace, site, map, state, { row, column, top }, head) {
     weight: map.values[row * width + column],
     strongest: column === top,
     even: evenShare(site, map, steps, column),
+    tokens: map.places.columns[column]?.length ?? 0,
     rest: map.rest[row] ?? 0,
     restOf: map.left,
     writes: site.writes && state.get("reading") === "writes",

@@ -35,8 +35,8 @@ export function changeText(effect, say) {
   return say[how](say.share(facts.from), say.share(facts.to));
 }
 
-function effectOf({ effect, even }, key, say) {
-  if (!effect) return say.even(say.share(percentOf(even)));
+function effectOf({ effect, even, tokens, cell }, key, say) {
+  if (!effect) return say.even(say.share(percentOf(even)), cell === null ? tokens : 0);
   const change = changeText(effect, say);
   const of = effect.of === null ? null : readable(effect.of);
   return effect.kind === "occluded" ? say.occluded(key, of, change) : say.ablated(of, change);

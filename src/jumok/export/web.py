@@ -78,7 +78,10 @@ def write(bundle: Bundle, file: Path, options: ExportOptions) -> str:
     if not is_built():
         options.say("compiling the engine to WebAssembly, once: about a minute ...")
     _, make = KINDS_OF_PAGES[bundle.config.task]
-    file.write_text(make(bundle, options).page(options.title, options.examples), encoding="utf-8")
+    file.write_text(
+        make(bundle, options).page(options.title, options.examples, options.address),
+        encoding="utf-8",
+    )
     return ""
 
 
