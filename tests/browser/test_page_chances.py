@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 
 import jumok
 from jumok.decoding.sampling import Sampling, softmax
@@ -42,7 +43,7 @@ def told(reader: Reader) -> list[list[tuple[float, float]]]:
 
 def truth(logs: np.ndarray, ids: tuple[int, ...], setting: tuple[float, int, float]) -> np.ndarray:
     temperature, top_k, top_p = setting
-    sampling = Sampling(temperature, top_k or None, top_p if top_p < 1 else None, None)
+    sampling = Sampling(float(temperature), top_k or None, float(top_p), None)
     return softmax(sampling.of(logs))[list(ids)]
 
 
@@ -60,10 +61,11 @@ def test_every_probability_is_in_its_range(opened, folders, kind, recorded):
     whole = len(logs[0]) <= STEP_CHOICES
     if recorded == "no sums":
         known = replace(known, steps=tuple(replace(step, partitions=()) for step in known.steps))
+    reader = opened(known, view="beam")
     for setting in SETTINGS:
         if setting[1] > min(STEP_CHOICES, len(logs[0])):
             continue
-        reader = opened(known, view=link(setting))
+        reader.page.evaluate(f"location.hash = 'view={link(setting)}'")
         exact = setting[1] or (setting[2] == 1 and (recorded == "sums" or setting[0] == 1))
         for step, of_step, ranges in zip(known.steps, logs, told(reader), strict=True):
             right = truth(of_step, step.ids, setting)
@@ -80,7 +82,7 @@ def test_the_sums_are_those_of_all_choices(folders):
         np.testing.assert_allclose(step.partitions, sums, atol=1e-4)
         assert list(step.ids) == list(np.argsort(-of_step, kind="stable")[:STEP_CHOICES])
     assert logs.size < MOST_SCALED
-    assert partitions_of(__import__("torch").zeros(2, MOST_SCALED // 2 + 1)) == [(), ()]
+    assert partitions_of(torch.zeros(2, MOST_SCALED // 2 + 1)) == [(), ()]
 
 
 def test_sliders_move_the_bars_and_the_address(opened, folders):

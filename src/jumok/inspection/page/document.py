@@ -240,7 +240,8 @@ def document(
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"{'<title>jumok</title>' if head is None else head.html()}\n<style>{style}</style>\n</head>\n<body>\n"
+        f"{'<title>jumok</title>' if head is None else head.html()}\n"
+        f"<style>{style}</style>\n</head>\n<body>\n"
         '<main id="page"></main>\n'
         f'<script type="application/json" id="data"{mark}>{inside}</script>\n'
         f"{held}{started}\n</body>\n</html>\n"
