@@ -22,9 +22,9 @@ export function preview(act) {
   };
 }
 
-/** A text in which a number and its percent sign stay on one line: the parts to append. */
+/** A text in which a number and its percent sign, or two of them with an arrow, stay on one line: the parts to append. */
 export function unbroken(text) {
-  return text.split(/([\d.,]+ %)/).map((part, i) => (i % 2 ? element("span", { class: "unbroken" }, part) : part));
+  return text.split(/([\d.,]+ ?%(?: → [\d.,]+ ?%)?)/).map((part, i) => (i % 2 ? element("span", { class: "unbroken" }, part) : part));
 }
 
 /** A select element with a label. */

@@ -82,7 +82,7 @@ export function header(raw, state, onGiven, receive) {
     parts.out.textContent = text.output;
     parts.output.textContent = visible(trace.output);
     parts.labels.hidden = !live || trace.kind.writes !== "label" || !trace.steps.length;
-    parts.labels.replaceChildren(...(parts.labels.hidden ? [] : [barsOf(trace.steps[0], { "aria-label": text.beamHelp })]));
+    parts.labels.replaceChildren(...(parts.labels.hidden ? [] : [barsOf(trace.steps[0], text)]));
     parts.segments.hidden = !(trace.segments > 1);
     parts.segments.replaceChildren(...(trace.segments > 1 ? segmentNodes(trace, text, live ? onGiven : null) : []));
     parts.cost.hidden = trace.milliseconds === undefined;

@@ -1,7 +1,9 @@
 /** Every text of the page, in English and Korean. */
 
+import { CHANCES } from "./words_chances.js";
 import { COMPARE } from "./words_compare.js";
 import { FAULTS } from "./words_faults.js";
+import { FINDINGS } from "./words_findings.js";
 import { LAYERS } from "./words_layers.js";
 import { OVERVIEW } from "./words_overview.js";
 import { RUN } from "./words_run.js";
@@ -366,5 +368,5 @@ export const WORDS = {
 /** The texts; some differ from task to task. */
 export function words(language, { reads, writes, texts }) {
   const known = Object.hasOwn(WORDS, language) ? language : "en";
-  return { ...WORDS[known], ...COMPARE[known], ...FAULTS[known], ...LAYERS[known], ...OVERVIEW[known], ...WALK[known], ...RUN[known], ...TAKING[known], ...TOURS[known], ...TASKS[known][`${reads}-${writes}`], ...texts[known] };
+  return { ...WORDS[known], ...CHANCES[known], ...COMPARE[known], ...FAULTS[known], ...FINDINGS[known], ...LAYERS[known], ...OVERVIEW[known], ...WALK[known], ...RUN[known], ...TAKING[known], ...TOURS[known], ...TASKS[known][`${reads}-${writes}`], ...texts[known] };
 }

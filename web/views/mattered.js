@@ -54,7 +54,7 @@ export function matteredView(trace, state, words, ask) {
 
 matteredView.needs = (trace, live) =>
   Boolean(trace.findings.attribution)
-  || (live && (trace.writesText || (trace.kind.reads === "picture" && trace.sites.length > 0)) && hasParts(trace.axes.picture));
+  || (live && (trace.writesText || trace.kind.writes === "label") && trace.sites.length > 0 && hasParts(trace.axes.picture));
 
 /** Whether the input has words or cells; of an image as a single vector, no part belongs to a cell. */
 function hasParts(picture) {

@@ -6,7 +6,9 @@ import { legend, mostOf } from "../heatmap.js";
 import { lookFigure } from "../picture.js";
 import { linesFigure } from "../taking/lines_figure.js";
 import { factsOf, percentOf } from "../overview/facts.js";
+import { findingsList } from "../overview/findings_list.js";
 import { imageStage } from "../overview/image.js";
+import { labelStage } from "../overview/label.js";
 import { twoLines } from "../overview/lines.js";
 import { sentenceOf } from "../overview/sentence.js";
 import { hasStrip, headStrip } from "../overview/strip.js";
@@ -49,6 +51,7 @@ export function overviewView(trace, state, words, ask) {
     say();
   };
   say();
+  const label = labelStage(trace, words);
   wish(trace, said, ask);
   const strip = hasStrip(trace) ? [headStrip(trace, state, words, {
     row: map.places.rows[cursor.row]?.[0] ?? 0, onTry: attempt,
@@ -60,8 +63,9 @@ export function overviewView(trace, state, words, ask) {
     controls: [...siteChoices(trace, state, words), ...readingChoices(site, state, words)],
     pictured: { read: Boolean(grid) || typed > 0, written: trace.writesText && endsWith(map.rows, trace.output), line: typed ? stage.node.querySelector(".keys") : null },
     aboutBelow: true,
-    body: [element("div", { class: "stage" }, stage.node), said, scaleOf(map, grid, words), ...strip,
-      numbers(trace, site, map, state, cursor, head, words)],
+    body: [...(label ? [label.node, label.said, element("h3", { class: "second" }, words.labelSecond)] : []),
+      element("div", { class: "stage" }, stage.node), said, scaleOf(map, grid, words), ...strip,
+      findingsList(trace, state, words), numbers(trace, site, map, state, cursor, head, words)],
     figure: () => (grid ? lookFigure(lookOf(trace, site, map, cursor, grid), FIGURE_SIDE) : linesFigure(map, cursor, labels)),
   };
 }
@@ -97,7 +101,8 @@ function labelsOf(site, state, words) {
 
 /** A live page computes occlusion only when it is wanted: here, when the user has stopped typing. */
 function wish(trace, said, ask) {
-  const known = trace.findings.attribution || trace.baseline || !trace.writesText || trace.picture;
+  const writes = trace.writesText || trace.kind.writes === "label";
+  const known = trace.findings.attribution || trace.baseline || !writes || trace.picture;
   if (!ask || known || trace.wished) return;
   trace.wished = true;
   setTimeout(() => {

@@ -209,6 +209,7 @@ class BundleConfig:
         model: the recipe's [model] section, every key given.
         vocabulary_size: that of the tokenizer, specials included; 0 where there is none.
         labels: a classifier's labels, in the order of its outputs.
+        label_names: what people call them, where the data have numbers.
         source_language, target_language: codes such as "en"; "" where unknown.
         languages: of a translator of several pairs, the tokens of each language.
         pairs: those that it translates; () with `languages`: any two of them.
@@ -226,6 +227,7 @@ class BundleConfig:
     model: dict[str, object]
     vocabulary_size: Natural = 0
     labels: tuple[str, ...] = ()
+    label_names: dict[str, str] = field(default_factory=dict)
     source_language: str = ""
     target_language: str = ""
     languages: dict[str, LanguageTokens] = field(default_factory=dict)

@@ -48,7 +48,7 @@ def write(bundle: Bundle, file: Path, options: ExportOptions) -> str:
         options.say("compiling the engine to WebAssembly, once: about a minute ...")
     kind = PAGES[bundle.config.task]
     model = kind(bundle, options.precision, replace(kind.usual, beam=options.beam))
-    file.write_text(model.page(options.title, options.examples), encoding="utf-8")
+    file.write_text(model.page(options.title, options.examples, options.address), encoding="utf-8")
     return ""
 
 

@@ -18,7 +18,7 @@ from jumok.engine.searching import SearchRules
 from jumok.engine.wasm import engine_wasm
 from jumok.errors import ConfigError, Location
 from jumok.inspection.findings import TraceFindings
-from jumok.inspection.page.document import document
+from jumok.inspection.page.document import PageHead, document
 from jumok.inspection.page.tours import built_in
 from jumok.inspection.trace import Level, Trace
 from jumok.kinds import page_facts
@@ -28,6 +28,35 @@ ENTRY = "exported.js"
 
 Contents = tuple[dict[str, object], dict[str, bytes]]
 """Facts, which are plain JSON, and bytes by the ids of elements."""
+
+
+HEADLINES: dict[str, tuple[str, str]] = {
+    "translation": (
+        "a translator in one page",
+        "This page contains a whole translator. Type: it translates here, sends nothing, and shows "
+        "what it attended to.",
+    ),
+    "language-model": (
+        "a language model in one page",
+        "This page contains a whole language model. Type: it writes on here, sends nothing, and "
+        "shows what it attended to.",
+    ),
+    "captioning": (
+        "a captioner in one page",
+        "This page contains a model that describes photographs. Drop one: it is not sent, and the "
+        "page shows where each word attended.",
+    ),
+    "text-classification": (
+        "a classifier in one page",
+        "This page contains a whole classifier. Type: it reads here, sends nothing, and shows what "
+        "made the label.",
+    ),
+    "image-classification": (
+        "a classifier in one page",
+        "This page contains a model that names what is on a picture. Drop one: it is not sent.",
+    ),
+}
+"""By the task: the title after the model's name, and the description, for previews of links."""
 
 
 class PageModel(ABC):
@@ -59,18 +88,21 @@ class PageModel(ABC):
     def check(cls, bundle: Bundle) -> None:
         """Raises a ConfigError if the page cannot run the model."""
 
-    def page(self, title: str, examples: Sequence[str] = ()) -> str:
+    def page(self, title: str, examples: Sequence[str] = (), address: str = "") -> str:
         """The HTML file.
 
         Args:
             title: the model's name on the page.
             examples: texts that the page offers; it opens with the first one.
+            address: as in `PageHead`.
 
         Raises:
             ConfigError: the engine cannot be compiled to WebAssembly here.
         """
         facts, blobs = self.contents(title, examples)
-        return document(ENTRY, facts, blobs=blobs)
+        what, description = HEADLINES[self.bundle.config.task]
+        head = PageHead(f"{title}: {what}", description, address)
+        return document(ENTRY, facts, blobs=blobs, head=head)
 
     def contents(self, title: str, examples: Sequence[str] = ()) -> Contents:
         """What the page holds."""
