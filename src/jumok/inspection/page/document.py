@@ -172,7 +172,7 @@ def document(
     data: Mapping[str, object],
     *,
     asks: bool = False,
-    styles: Sequence[str] = ("style.css", "tours.css"),
+    styles: Sequence[str] = ("style.css", "tours.css", "style/walk.css"),
     blobs: Mapping[str, bytes] | None = None,
     packed: Parts | None = None,
 ) -> str:
