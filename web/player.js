@@ -18,10 +18,11 @@ export function still() {
  *
  * name: of its buttons' ids. stage: what takes the keys, and has to be in sight while something moves. moments: each
  * with `sweep` and `hold`, the ms in which it happens and stays. at: the one that it opens at. `shows`: { from, to,
- * pace } of what plays by itself, once in a page; pace(moment) gives [sweep, hold] there; null: nothing does.
+ * pace } of what plays by itself, once in a page, and ends where it opened;
+ * pace(moment) gives [sweep, hold] there; null: nothing does.
  * draw(at, share) draws a moment that has happened by a share; tell(at, { playing, showing, byHand }) says it.
  *
- * Returns the bar of buttons; `go(to, moving)`; `play(from, to)`, which ends at `to`; `playing()`.
+ * Returns the bar of buttons; `go(to, moving)`; `redraw()`, where the picture has changed its size.
  */
 export function player({ name, stage, moments, at: first, shows, state, words, draw, tell }) {
   const last = moments.length - 1;
@@ -36,7 +37,10 @@ export function player({ name, stage, moments, at: first, shows, state, words, d
     draw(now.at, Math.min(now.passed / sweep, 1));
     if (now.passed < sweep || (now.playing && now.passed < sweep + hold)) now.frame = requestAnimationFrame(run);
     else if (now.playing && now.at < now.end) to(now.at + 1, true);
-    else if (now.playing) pause();
+    else if (now.playing) {
+      if (now.showing) now.at = first;
+      pause();
+    }
   };
   const move = (from = 0) => {
     now.began = performance.now() - from / speed();
@@ -109,7 +113,7 @@ export function player({ name, stage, moments, at: first, shows, state, words, d
   watch();
   update();
   draw(now.at, 1);
-  return { bar, go, play, playing: () => now.playing };
+  return { bar, go, redraw: () => draw(now.at, now.playing ? Math.min(now.passed / pace()[0], 1) : 1) };
 
   /** Starts what plays by itself when the picture is first in sight; nothing plays out of sight. */
   function watch() {

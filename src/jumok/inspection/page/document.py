@@ -57,6 +57,8 @@ FEW_IN_VECTORS = 250_000
 
 VECTOR_NAMES = ("query", "key", "value")
 
+STYLES = ("style.css", "tours.css", "style/walk.css", "style/flow.css")
+
 IMPORT = re.compile(r"^import (?P<names>\{[^}]*\}) from \"(?P<path>[^\"]+)\";\n", re.MULTILINE)
 EXPORT = re.compile(
     r"^export (?P<what>(?:async )?(?:function|class|const|let) (?P<name>\w+))", re.MULTILINE
@@ -172,7 +174,7 @@ def document(
     data: Mapping[str, object],
     *,
     asks: bool = False,
-    styles: Sequence[str] = ("style.css", "tours.css", "style/walk.css"),
+    styles: Sequence[str] = STYLES,
     blobs: Mapping[str, bytes] | None = None,
     packed: Parts | None = None,
 ) -> str:
