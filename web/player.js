@@ -17,16 +17,17 @@ export function still() {
  * A player.
  *
  * name: of its buttons' ids. stage: what takes the keys, and has to be in sight while something moves. moments: each
- * with `sweep` and `hold`, the ms in which it happens and stays. at: the one that it opens at. `shows`: { from, to,
- * pace } of what plays by itself, once in a page, and ends where it opened;
- * pace(moment) gives [sweep, hold] there; null: nothing does.
+ * with `sweep` and `hold`, the ms in which it happens and stays. at: the one that it opens at. `shows`: { to,
+ * once, pace }: until where it plays by itself, if `once`, when it is first seen, and pace(moment), [sweep, hold] there
+ * and in films.
  * draw(at, share) draws a moment that has happened by a share; tell(at, { playing, showing, byHand }) says it.
  *
- * Returns the bar of buttons; `go(to, moving)`; `redraw()`, where the picture has changed its size.
+ * Returns the bar of buttons; `go(to, moving)`; `redraw()`, where the picture has changed its size;
+ * `film(node)`, what plays in a node from beginning to end, as films want it.
  */
 export function player({ name, stage, moments, at: first, shows, state, words, draw, tell }) {
   const last = moments.length - 1;
-  const now = { at: first, playing: false, showing: false, byHand: false, end: last, frame: 0, began: 0, passed: 0 };
+  const now = { at: first, playing: false, showing: false, byHand: false, end: last, frame: 0, began: 0, passed: 0, done: null };
 
   const speed = () => (now.showing ? 1 : Number(state.get("speed")) || 1);
   const pace = () => (now.showing ? shows.pace(moments[now.at]) : [moments[now.at].sweep, moments[now.at].hold]);
@@ -53,8 +54,8 @@ export function player({ name, stage, moments, at: first, shows, state, words, d
     if (!moving || still()) draw(now.at, 1);
     else move();
   }
-  function play(from, end = last, showing = false) {
-    Object.assign(now, { playing: true, showing, end });
+  function play(from, end = last, showing = false, done = null) {
+    Object.assign(now, { playing: true, showing, end, done });
     to(from, true);
   }
   function pause() {
@@ -63,6 +64,8 @@ export function player({ name, stage, moments, at: first, shows, state, words, d
     draw(now.at, 1);
     update();
     remember(state.fragment);
+    now.done?.();
+    now.done = null;
   }
   /** By hand: what plays stops. */
   function go(at, moving) {
@@ -113,7 +116,11 @@ export function player({ name, stage, moments, at: first, shows, state, words, d
   watch();
   update();
   draw(now.at, 1);
-  return { bar, go, redraw: () => draw(now.at, now.playing ? Math.min(now.passed / pace()[0], 1) : 1) };
+  const film = (node) => ({ node, play: (done) => {
+    if (now.playing) pause();
+    play(0, last, true, done);
+  } });
+  return { bar, go, film, redraw: () => draw(now.at, now.playing ? Math.min(now.passed / pace()[0], 1) : 1) };
 
   /** Starts what plays by itself when the picture is first in sight; nothing plays out of sight. */
   function watch() {
@@ -126,9 +133,9 @@ export function player({ name, stage, moments, at: first, shows, state, words, d
       } else if (isIntersecting && held) {
         held = false;
         if (now.playing) move(now.passed);
-      } else if (shows && intersectionRect.height >= IN_SIGHT * whole && !seen.has(name) && !still()) {
+      } else if (shows.once && intersectionRect.height >= IN_SIGHT * whole && !seen.has(name) && !still()) {
         seen.add(name);
-        play(shows.from, shows.to, true);
+        play(0, shows.to, true);
       }
     }, { threshold: [0, 0.05, 0.1, 0.15, 0.2, IN_SIGHT] }).observe(stage);
   }

@@ -4,6 +4,7 @@ import { download, element } from "../dom.js";
 import { captionOf } from "./caption.js";
 import { copied, copiedImage } from "./clipboard.js";
 import { captioned, canvasOf, figureOf, pngOf, svgOf } from "./figures.js";
+import { filmButtons } from "./film.js";
 import { linkKind, permalink } from "./link.js";
 import { nameOf } from "./names.js";
 import { isDrawn, pythonOf } from "./python.js";
@@ -37,6 +38,7 @@ export function takingRow(shown, words) {
     ...(isDrawn(trace, name, state) ? [button("copy-python", words.copyPython, () =>
       copy(pythonOf(trace, name, state, { made, row: view.row }, words), words.copiedPython, true))] : []),
     ...(view.figure ? saveButtons(shown, words) : []),
+    ...filmButtons(shown, words, tell),
   ];
   return buttons.length ? [element("div", { class: "savers taking", role: "group", "aria-label": words.taking }, ...buttons), said, code] : [];
 }

@@ -61,7 +61,8 @@ export function flowView(trace, state, words) {
     if (!playing) remember(state.fragment);
   };
   const plays = player({ name: "flow", stage, moments, at: opened, state, words, draw, tell,
-    shows: { from: 0, to: moments.length - 1, pace: ({ sweep, hold }) => [0.8 * sweep, 0.5 * hold] } });
+    shows: { to: moments.length - 1, once: true, pace: ({ sweep, hold }) => [0.8 * sweep, 0.5 * hold] } });
+  const screen = element("div", {}, said, stage);
   const build = () => {
     const wide = stage.clientWidth;
     if (!wide || wide === built) return;
@@ -82,7 +83,8 @@ export function flowView(trace, state, words) {
   new ResizeObserver(build).observe(stage);
   return {
     help: words.flowHelp, controls: [unitChoice(state, words)],
-    body: [said, stage, plays.bar, ...(still() ? [element("p", { class: "muted" }, words.walkStill)] : []),
+    film: plays.film(screen),
+    body: [screen, plays.bar, ...(still() ? [element("p", { class: "muted" }, words.walkStill)] : []),
       element("p", { class: "muted" }, words.flowLegend(flow.effects)), counted],
     figure: () => {
       const place = layoutOf(flow, trace, FIGURE, scene.row);

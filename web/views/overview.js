@@ -4,6 +4,7 @@ import { cursorIn, pairOf, shareHead, siteOf, strongestOf, weightsMap } from "..
 import { element, table, unbroken } from "../dom.js";
 import { mostOf } from "../heatmap.js";
 import { lookFigure } from "../picture.js";
+import { wordsFilm } from "../taking/film.js";
 import { linesFigure } from "../taking/lines_figure.js";
 import { factsOf } from "../overview/facts.js";
 import { imageStage } from "../overview/image.js";
@@ -59,6 +60,7 @@ export function overviewView(trace, state, words, ask) {
     lead: said,
     body: [element("div", { class: "overview" }, element("div", { class: "stage" }, stage.node), ...strip),
       numbers(trace, site, map, state, cursor, head, words)],
+    film: wordsFilm(stage.node),
     figure: () => (grid ? lookFigure(lookOf(trace, site, map, cursor, grid), FIGURE_SIDE) : linesFigure(map, cursor, labels)),
   };
 }

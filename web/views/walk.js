@@ -39,8 +39,8 @@ export function walkView(trace, state, words, ask) {
   if (ask && trace.walk !== undefined && !isHeld(trace, site, query)) request(trace, site, query, ask);
   const walk = walkOf(trace, site, head, query);
   walk.additive = Boolean(site.array("energy"));
-  const { body } = scenes(trace, site, walk, state, words);
-  return { help: words.walkHelp, controls, body: [...notes(trace, site, query, walk, words), ...body, ...details(walk, words)] };
+  const { body, film } = scenes(trace, site, walk, state, words);
+  return { help: words.walkHelp, controls, film, body: [...notes(trace, site, query, walk, words), ...body, ...details(walk, words)] };
 }
 
 /** Asks a live page's server for the vectors of a query, once; a module that has none is not asked for. */
@@ -143,14 +143,14 @@ function scenes(trace, site, walk, state, words) {
     state.keep({ moment: at === result && !asked ? "" : at });
     if (!playing) remember(state.fragment);
   };
-  const shows = { from: 0, to: result, pace: ({ op }) => {
+  const shows = { to: result, pace: ({ op }) => {
     const beat = BEAT / moments.filter((moment) => moment.op === op).length;
     return [0.6 * beat, 0.4 * beat];
   } };
-  const plays = player({ name: "walk", stage, moments, state, words, draw, tell, shows: asked ? null : shows,
+  const plays = player({ name: "walk", stage, moments, state, words, draw, tell, shows: { ...shows, once: !asked },
     at: asked ? Math.min(state.number("moment"), moments.length - 1) : result });
-  return { stage, plays, body: [path, text, ...(still() ? [element("p", { class: "muted walk-still" }, words.walkStill)] : []), stage, plays.bar,
-    ...(on ? [element("p", {}, on)] : []), ...legends, said] };
+  const screen = element("div", {}, path, text, ...(still() ? [element("p", { class: "muted walk-still" }, words.walkStill)] : []), stage);
+  return { film: plays.film(screen), body: [screen, plays.bar, ...(on ? [element("p", {}, on)] : []), ...legends, said] };
 }
 
 /** Everything as text: a table of the keys, and every vector. */
