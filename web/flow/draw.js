@@ -4,7 +4,7 @@ import { drawLookOn } from "../picture.js";
 import { INK, textWidth } from "../surface.js";
 import { largest, readable } from "../trace.js";
 import { percentOf } from "../overview/facts.js";
-import { predictionOf, weightOf } from "./model.js";
+import { pairOf, predictionOf, weightOf } from "./model.js";
 import { BLOCK, CHOICE } from "./layout.js";
 
 const BAND = { light: [59, 76, 192], dark: [164, 186, 247] };
@@ -27,7 +27,7 @@ export function drawStill(surface, scene, moment) {
   titles(surface, scene);
   place.blocks.forEach((block) => drawBlock(surface, block));
   for (const name of ["read", "write"]) if (flow[name]) lanesOf(surface, place[name], flow.recurrent, name === "write");
-  if (flow.read?.grid) drawLookOn(surface, lookOf(scene, 0), place.read.boxes[0], scene.redraw);
+  if (flow.read?.grid) place.read.boxes.forEach((box) => drawLookOn(surface, lookOf(scene), box, scene.redraw));
   else labels(surface, place, flow.read ? "read" : "write", "right", place.left, (lane) => (lane === scene.row && !flow.write ? "strong" : flow.read ? "ink" : "muted"));
   const until = moment.kind === "read" ? moment.column : flow.read?.layers.length ?? 0;
   for (let column = 0; column < until; column++) readBands(surface, scene, column, 1, moment.kind === "write");
@@ -126,11 +126,11 @@ function fitting(text, room, size) {
   return `${signs.join("")}…`;
 }
 
-/** The image before the first layer, or as the row's cell attended to it in a layer. */
-function lookOf({ flow, trace, row }, column) {
-  const { grid, layers, lanes } = flow.read;
-  const weights = Float32Array.from(lanes, (_, at) => (column ? weightOf(layers[column - 1].self, row, at) : 1));
-  return { picture: trace.picture, grid, weights, most: weights[largest(weights)], smooth: false, out: [], against: [], marked: column ? row : undefined };
+/** The image as it is, or as a row attended to it in a module. */
+function lookOf({ flow, trace }, part = null, row = 0, marked = undefined) {
+  const { grid, lanes } = flow.read;
+  const weights = Float32Array.from(lanes, (_, at) => (part ? weightOf(part, row, at) : 1));
+  return { picture: trace.picture, grid, weights, most: weights[largest(weights)], smooth: false, out: [], against: [], marked };
 }
 
 /** A curve with level ends, of which a share is drawn; its end is a dot while it moves. */
@@ -153,10 +153,10 @@ function readBands(surface, scene, column, share, quiet) {
   const { flow, place, row } = scene;
   const { self } = flow.read.layers[column];
   const side = place.read;
-  const own = flow.write ? null : row;
+  const own = flow.write ? (flow.read.grid ? pairOf(self)[0] : null) : row;
   if (flow.read.grid) {
-    if (own === null) return;
-    drawLookOn(surface, lookOf(scene, column + 1), side.boxes[column + 1], scene.redraw);
+    if (quiet) return;
+    drawLookOn(surface, lookOf(scene, self, own, own), side.boxes[column + 1], scene.redraw);
     strongest(self, own, CELLS).forEach((cell) => band(surface, side.place(column, cell), side.place(column + 1, own), weightOf(self, own, cell), share, 1));
     return;
   }
@@ -167,7 +167,8 @@ function readBands(surface, scene, column, share, quiet) {
 }
 
 /** The way of one word through the layers that write it: what it attends to of what was written, and of what was read. */
-function writeBands(surface, { flow, place }, row, share) {
+function writeBands(surface, scene, row, share) {
+  const { flow, place } = scene;
   const { layers } = flow.write;
   const reached = share * layers.length;
   const side = place.write;
@@ -175,6 +176,7 @@ function writeBands(surface, { flow, place }, row, share) {
   const count = layers.length > DEEP ? FEW : flow.read?.grid ? CELLS : Infinity;
   const [[x, y], [end]] = [side.place(0, row), side.place(layers.length, row)];
   surface.line([[x, y], [x + (end - x) * share, y]], `rgba(${BAND[surface.theme]},0.55)`, 3);
+  if (flow.read?.grid) drawLookOn(surface, lookOf(scene, layers.at(-1).cross, row), place.read.boxes.at(-1), scene.redraw);
   layers.forEach(({ self, cross }, i) => {
     const own = Math.min(1, Math.max(0, reached - i));
     const to = side.place(i + 1, row);

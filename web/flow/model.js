@@ -1,6 +1,6 @@
 /** The whole model as numbers: its sides from left to right, and what every word attended to at every layer. */
 
-import { board, total } from "../trace.js";
+import { board, largest, total } from "../trace.js";
 
 /** The mean of the heads by words or tokens; a row is the step that writes it. */
 function mapOf(trace, site, unit) {
@@ -20,7 +20,9 @@ export function flowOf(trace, unit) {
   const most = Math.max(1e-9, ...Object.values(trace.findings.ablation ?? {}).flatMap((heads) => heads.map((steps) => Math.abs(total(steps)))));
   const part = (site) => ({ site, map: mapOf(trace, site, unit), effects: effectsOf(trace, site, most) });
   const [cross, self] = [trace.of("cross"), trace.of("decoder")];
-  const readers = [...trace.of("image"), ...trace.of("encoder")].map((site) => ({ layer: site.layer, self: part(site) }));
+  const all = [...trace.of("image"), ...trace.of("encoder")];
+  // A network whose images become smaller has a grid of its own in each part: those of the last one are drawn.
+  const readers = all.filter((site) => site.queries === all.at(-1).queries).map((site) => ({ layer: site.layer, self: part(site) }));
   const numbers = [...new Set([...self, ...cross].map(({ layer }) => layer))].sort((a, b) => a - b);
   const at = (sites, layer) => sites.filter((site) => site.layer === layer).map(part)[0] ?? null;
   const writers = numbers.map((layer) => ({ layer, self: at(self, layer), cross: at(cross, layer) }));
@@ -52,6 +54,14 @@ function effectsOf(trace, site, most) {
 /** The weight of a word, or a cell, in a module for a row. */
 export function weightOf({ map }, row, column) {
   return Math.max(0, map.values[row * map.columns.length + column]);
+}
+
+/** The row and the column of the largest weight between two words. */
+export function pairOf({ map }) {
+  const width = map.columns.length;
+  const others = map.values.map((value, i) => (Math.floor(i / width) === i % width ? 0 : value));
+  const at = largest(others);
+  return [Math.floor(at / width), at % width];
 }
 
 /** What is predicted from a row: the step's tokens, and the probability of all of the row's tokens; null: nothing is. */

@@ -4,7 +4,7 @@ import { cursorOf, siteOf } from "../cursor.js";
 import { element, table, unbroken } from "../dom.js";
 import { drawMoving, drawStill } from "../flow/draw.js";
 import { BLOCK, layoutOf } from "../flow/layout.js";
-import { flowOf, predictionOf, weightOf } from "../flow/model.js";
+import { flowOf, pairOf, predictionOf, weightOf } from "../flow/model.js";
 import { beforeCells } from "../picture.js";
 import { percentOf } from "../overview/facts.js";
 import { player, still } from "../player.js";
@@ -17,7 +17,8 @@ import { unitChoice } from "./board.js";
 const [READ, LAYER, WORD, HOLD] = [1400, 420, [1100, 2600], 900]; // ms: to read in all, of a layer, of a word, and its rest
 const FIGURE = 1040; // px
 
-flowView.needs = (trace) => trace.sites.some((site) => site.part !== "given");
+/** A single attention without an output is the overview's picture. */
+flowView.needs = (trace) => trace.sites.length > 0 && trace.sites.length + trace.steps.length > 1;
 
 /** What happens one after the other: all is read layer by layer, then word after word is written. */
 function momentsIn(flow, trace) {
@@ -99,8 +100,9 @@ export function flowView(trace, state, words) {
 
 /** The word whose way is drawn: that of the cursor of all views, as the word that its step writes. */
 function sceneOf(flow, trace, state, words) {
-  const { query } = cursorOf(trace, siteOf(trace, state), state);
-  const named = flow.walked.map.places.rows.findIndex((rows) => rows.includes(query));
+  const site = siteOf(trace, state);
+  const { query } = cursorOf(trace, site, state);
+  const named = site.queries === flow.walked.site.queries ? flow.walked.map.places.rows.findIndex((rows) => rows.includes(query)) : -1;
   const fits = named >= 0 && (!flow.write || flow.rows.includes(named));
   return { flow, trace, words, row: fits ? named : flow.rows[0] ?? 0, playing: false, place: null };
 }
@@ -167,14 +169,6 @@ function nameOf({ site, map }, column, trace, words) {
 function topOf({ map }, row) {
   const width = map.columns.length;
   return largest(map.values.subarray(row * width, (row + 1) * width));
-}
-
-/** The row and the column of the largest weight between two words. */
-function pairOf({ map }) {
-  const width = map.columns.length;
-  const others = map.values.map((value, i) => (Math.floor(i / width) === i % width ? 0 : value));
-  const at = largest(others);
-  return [Math.floor(at / width), at % width];
 }
 
 /** The weights of a row in every module as a table: a column for each layer. */
