@@ -22,6 +22,7 @@ import { guide } from "./tours/guide.js";
 import { wayIn } from "./way_in.js";
 import { boardView } from "./views/board.js";
 import { choicesView } from "./views/choices.js";
+import { flowView } from "./views/flow.js";
 import { gridView } from "./views/grid.js";
 import { headsView } from "./views/heads.js";
 import { layersView } from "./views/layers.js";
@@ -34,7 +35,7 @@ import { theatreView } from "./views/theatre.js";
 import { walkView, walkWanted } from "./views/walk.js";
 
 const VIEWS = {
-  overview: overviewView, scrubber: scrubberView, board: boardView, row: rowView, walk: walkView, grid: gridView, heads: headsView,
+  overview: overviewView, scrubber: scrubberView, board: boardView, flow: flowView, row: rowView, walk: walkView, grid: gridView, heads: headsView,
   mattered: matteredView,
   theatre: theatreView, beam: choicesView, layers: layersView, compare: compareView, run: runView,
 };

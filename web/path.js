@@ -22,7 +22,7 @@ export function pathOf(trace, name, names, state, words) {
   const head = typeof shown === "number" ? words.pathHead(String(shown + 1)) : words[shown];
   const deepest = names.includes("row") ? "row" : over;
   const links = [
-    ["overview", words.pathModel, "overview"],
+    ["overview", words.pathModel, names.includes("flow") ? "flow" : "overview"],
     ["map", `${words[site.part]}, ${words.layerNumber(site.layer + 1)}, ${head}`, over],
     ["row", `“${map.rows[row] ?? rowName(trace, site, query, words)}”`, deepest],
     ["cell", `“${map.columns[column] ?? readable(site.columnTokens[key])}” (${percentOf(weight)})`, deepest],

@@ -6,7 +6,7 @@ import { termIn } from "./terms.js";
 /** A view that the trace does not have is left out, and so is a question without views. */
 export const QUESTIONS = {
   where: ["overview", "scrubber", "board", "grid"],
-  why: ["row", "walk"],
+  why: ["flow", "row", "walk"],
   matters: ["mattered", "heads"],
   else: ["beam", "theatre"],
   if: ["layers", "compare"],

@@ -41,7 +41,7 @@ const DEFAULTS = {
   cell: "",
   word: "",
   other: "",
-  moment: "0",
+  moment: "",
   speed: "1",
   along: "steps",
   heat: "1",

@@ -159,6 +159,13 @@ export class CanvasSurface {
     this.context.strokeRect(x, y, width, height);
   }
 
+  disc(x, y, radius, fill) {
+    this.context.fillStyle = fill;
+    this.context.beginPath();
+    this.context.arc(x, y, radius, 0, 2 * Math.PI);
+    this.context.fill();
+  }
+
   line(points, stroke, thick = 2, dash = []) {
     this.context.strokeStyle = stroke;
     this.context.lineWidth = thick;
@@ -230,6 +237,10 @@ export class SvgSurface {
     this.parts.push(`<g transform="translate(${x} ${y})">`);
     draw();
     this.parts.push("</g>");
+  }
+
+  disc(x, y, radius, fill) {
+    this.parts.push(`<circle cx="${x.toFixed(1)}" cy="${y.toFixed(1)}" r="${radius.toFixed(1)}" fill="${fill}"/>`);
   }
 
   line(points, stroke, thick = 2, dash = []) {

@@ -10,6 +10,7 @@ import { RUN } from "./words_run.js";
 import { TAKING } from "./words_taking.js";
 import { TASKS } from "./words_tasks.js";
 import { TOURS } from "./words_tours.js";
+import { FLOW } from "./words_flow.js";
 import { WALK } from "./words_walk.js";
 
 export const WORDS = {
@@ -368,5 +369,5 @@ export const WORDS = {
 /** The texts; some differ from task to task. */
 export function words(language, { reads, writes, texts }) {
   const known = Object.hasOwn(WORDS, language) ? language : "en";
-  return { ...WORDS[known], ...CHANCES[known], ...COMPARE[known], ...FAULTS[known], ...FINDINGS[known], ...LAYERS[known], ...OVERVIEW[known], ...WALK[known], ...RUN[known], ...TAKING[known], ...TOURS[known], ...TASKS[known][`${reads}-${writes}`], ...texts[known] };
+  return { ...WORDS[known], ...CHANCES[known], ...COMPARE[known], ...FAULTS[known], ...FINDINGS[known], ...LAYERS[known], ...OVERVIEW[known], ...FLOW[known], ...WALK[known], ...RUN[known], ...TAKING[known], ...TOURS[known], ...TASKS[known][`${reads}-${writes}`], ...texts[known] };
 }

@@ -12,6 +12,10 @@ export const TAKING = {
     copyLink: "Copy link",
     copyFigure: "Copy figure",
     copyPython: "Copy Python",
+    saveFilm: "Save as film",
+    filmStop: "Stop filming",
+    filming: "Filming: it is saved when it has played to the end.",
+    filmed: (file) => `Saved: ${file}.`,
     copiedLink: {
       file: "Copied: a link to this file at this moment.",
       server: "Copied: a link to this moment, which works on this machine while jumok look runs.",
@@ -48,6 +52,10 @@ export const TAKING = {
     copyLink: "링크 복사",
     copyFigure: "그림 복사",
     copyPython: "Python 복사",
+    saveFilm: "영상으로 저장",
+    filmStop: "촬영 멈추기",
+    filming: "촬영하고 있습니다. 끝까지 재생되면 저장됩니다.",
+    filmed: (file) => `저장했습니다: ${file}`,
     copiedLink: {
       file: "이 파일의 지금 화면을 여는 링크를 복사했습니다.",
       server: "지금 화면을 여는 링크를 복사했습니다. jumok look이 실행되는 동안 이 컴퓨터에서 열립니다.",

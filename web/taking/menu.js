@@ -5,6 +5,7 @@ import { icon } from "../icons.js";
 import { captionOf } from "./caption.js";
 import { copied, copiedImage } from "./clipboard.js";
 import { captioned, canvasOf, figureOf, pngOf, svgOf } from "./figures.js";
+import { filmButtons } from "./film.js";
 import { linkKind, permalink } from "./link.js";
 import { nameOf } from "./names.js";
 import { isDrawn, pythonOf } from "./python.js";
@@ -66,6 +67,7 @@ function takingButtons(shown, words, tell, code) {
     ...(isDrawn(trace, name, state) ? [button("copy-python", words.copyPython, () =>
       copy(pythonOf(trace, name, state, { made, row: view.row }, words), words.copiedPython, true))] : []),
     ...(view.figure ? saveButtons(shown, words) : []),
+    ...filmButtons(shown, words, tell),
   ];
 }
 

@@ -4,6 +4,7 @@ import { cursorIn, pairOf, shareHead, siteOf, strongestOf, weightsMap } from "..
 import { element, table, unbroken } from "../dom.js";
 import { legend, mostOf } from "../heatmap.js";
 import { lookFigure } from "../picture.js";
+import { wordsFilm } from "../taking/film.js";
 import { linesFigure } from "../taking/lines_figure.js";
 import { factsOf, percentOf } from "../overview/facts.js";
 import { findingsList } from "../overview/findings_list.js";
@@ -66,6 +67,7 @@ export function overviewView(trace, state, words, ask) {
     body: [...(label ? [label.node, label.said, element("h3", { class: "second" }, words.labelSecond)] : []),
       element("div", { class: "stage" }, stage.node), said, scaleOf(map, grid, words), ...strip,
       findingsList(trace, state, words), numbers(trace, site, map, state, cursor, head, words)],
+    film: wordsFilm(stage.node),
     figure: () => (grid ? lookFigure(lookOf(trace, site, map, cursor, grid), FIGURE_SIDE) : linesFigure(map, cursor, labels)),
   };
 }

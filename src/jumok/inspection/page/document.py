@@ -62,7 +62,7 @@ PREVIEW = "preview.png"
 
 VECTOR_NAMES = ("query", "key", "value")
 
-STYLES = ("base", "page", "overview", "findings", "views", "walk", "tours")
+STYLES = ("base", "page", "overview", "findings", "views", "walk", "flow", "tours")
 """The files of `web/style/` that a page of `jumok look` has."""
 
 IMPORT = re.compile(r"^import (?P<names>\{[^}]*\}) from \"(?P<path>[^\"]+)\";\n", re.MULTILINE)
