@@ -5,10 +5,12 @@ import pytest
 from jumok.inspection.page.document import page as html
 from tests.browser.conftest import close_menu, open_view
 from tests.browser.kinds import traced
-from tests.browser.test_page_kinds import served  # noqa: F401
+from tests.browser.test_page_kinds import served
 from tests.inspection.traces import HOSTILE, trace
 
 expect = pytest.importorskip("playwright.sync_api", reason="needs the package playwright").expect
+
+__all__ = ["served"]  # a fixture
 
 PLACES = "(words) => words.map((word) => word.getBoundingClientRect().left)"
 
@@ -51,8 +53,10 @@ FIRST = "document.querySelector('#panel .word').getBoundingClientRect().top"
 SIDEWAYS = "document.documentElement.scrollWidth - innerWidth"
 KINDS = ("Transformer", "Bahdanau's RNN", "text classifier", "language model", "captioner")
 CROSSED = """() => {
-  const inside = ([x, y], box) => x > box.left + 1 && x < box.right - 1 && y > box.top + 2 && y < box.bottom - 2;
-  const texts = [...document.querySelectorAll(".lines .word, .lines .side")].map(each => each.getBoundingClientRect());
+  const inside = ([x, y], box) =>
+    x > box.left + 1 && x < box.right - 1 && y > box.top + 2 && y < box.bottom - 2;
+  const texts = [...document.querySelectorAll(".lines .word, .lines .side")]
+    .map(each => each.getBoundingClientRect());
   const svg = document.querySelector(".bands").getBoundingClientRect();
   return [...document.querySelectorAll(".bands path:not(.stem)")].filter(path =>
     Array.from({ length: 41 }, (_, i) => path.getPointAtLength(path.getTotalLength() * i / 40))
