@@ -130,7 +130,7 @@ def test_a_sentence_to_click_and_the_way_inside(browser, tiny_bundle, tmp_path):
         person = reader(browser, server, "ko-KR")
         page = person.page
         page.set_default_timeout(60_000)
-        assert page.locator("h1").inner_text() == "번역 영어 → 한국어 · tiny · jumok"
+        assert page.locator("h1").inner_text() == "번역영어 → 한국어 · tiny · jumok"
         page.locator(".examples button").first.click()
         text = page.locator("#source").input_value()
         page.wait_for_selector(".written span")

@@ -60,7 +60,7 @@ export function overviewView(trace, state, words, ask) {
     help: grid ? (site.part === "image" ? words.overviewPixelsHelp : words.overviewPictureHelp) : words.overviewHelp,
     controls: [...siteChoices(trace, state, words), ...readingChoices(site, state, words)],
     lead: label?.said ?? said,
-    body: [...(label ? [label.node, element("h3", { class: "second" }, words.labelSecond), said] : []), element("div", { class: "overview" }, element("div", { class: "stage" }, stage.node), ...strip),
+    body: [...(label ? [label.node, element("h3", { class: "second" }, grid ? words.labelSecondCells : words.labelSecond), said] : []), element("div", { class: "overview" }, element("div", { class: "stage" }, stage.node), ...strip),
       findingsList(trace, state, words), numbers(trace, site, map, state, cursor, head, words)],
     figure: () => (grid ? lookFigure(lookOf(trace, site, map, cursor, grid), FIGURE_SIDE) : linesFigure(map, cursor, labels)),
   };
