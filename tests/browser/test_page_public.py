@@ -1,4 +1,4 @@
-"""The page of an exported model as others meet it: its headline, its title, and previews of links."""
+"""The page of an exported model as others meet it: headline, title, and previews of links."""
 
 import re
 
@@ -36,7 +36,7 @@ def test_a_page_says_what_it_is_in_both_languages(reading, exported):
     page = reader.page
     heading = page.locator("h1").first
     expect(heading).to_contain_text(SAID[task][0])
-    expect(page).to_have_title(f"{TITLE}: {HEADLINES[task][0]}")
+    expect(page).to_have_title(f"{TITLE}: {HEADLINES[task][0]}: the cat")
     assert page.locator("#text").input_value() == "the cat"
     page.locator("#language").click()
     expect(heading).to_contain_text(SAID[task][1])
