@@ -72,6 +72,17 @@ export function pointIn(event, node) {
   return [((event.clientX - box.left) * node.offsetWidth) / (box.width || 1), ((event.clientY - box.top) * node.offsetHeight) / (box.height || 1)];
 }
 
+/** Lets the edge of a node fade where more of it lies behind: a scroll bar is not always to be seen. */
+export function fading(node) {
+  const mark = () => {
+    node.classList.toggle("more-after", node.scrollLeft + node.clientWidth < node.scrollWidth - 1);
+    node.classList.toggle("more-before", node.scrollLeft > 1);
+  };
+  node.addEventListener("scroll", mark, { passive: true });
+  new ResizeObserver(mark).observe(node);
+  return node;
+}
+
 /** Downloads a file. */
 export function download(name, blob) {
   const link = element("a", { href: URL.createObjectURL(blob), download: name });

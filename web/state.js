@@ -41,7 +41,7 @@ const DEFAULTS = {
   cell: "",
   word: "",
   other: "",
-  moment: "0",
+  moment: "",
   speed: "1",
   along: "steps",
   heat: "1",
@@ -51,6 +51,7 @@ const DEFAULTS = {
   step: "",
   game: "",
   projector: "",
+  theme: "",
   lang: "",
 };
 

@@ -64,14 +64,19 @@ export function paint(canvas, columns, rows, shades, colours) {
   return canvas;
 }
 
+/** "light" or "dark", as `dress` of theme.js has set it. */
 export function theme() {
-  return matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+  return document.documentElement.dataset.theme;
 }
+
+/** What was measured by taking something away: another colour than that of attention. */
+export const EFFECT = { light: "#b85300", dark: "#ffb066" };
 
 export const GAP = 5; // px: from this cell size on, there are gaps between cells
 const SHAPES = 20_000; // cells that an SVG file draws one by one
 
 export const INK = { light: "#1c1e26", dark: "#eceef4" };
+export const MUTED = { light: "#5a5f70", dark: "#a4aabc" };
 export const PAPER = { light: "#fdfdfb", dark: "#1c1e26" };
 const FONT = 'system-ui, "Noto Sans KR", "Apple SD Gothic Neo", "Malgun Gothic", NanumGothic, sans-serif';
 
@@ -154,6 +159,13 @@ export class CanvasSurface {
     this.context.strokeRect(x, y, width, height);
   }
 
+  disc(x, y, radius, fill) {
+    this.context.fillStyle = fill;
+    this.context.beginPath();
+    this.context.arc(x, y, radius, 0, 2 * Math.PI);
+    this.context.fill();
+  }
+
   line(points, stroke, thick = 2, dash = []) {
     this.context.strokeStyle = stroke;
     this.context.lineWidth = thick;
@@ -225,6 +237,10 @@ export class SvgSurface {
     this.parts.push(`<g transform="translate(${x} ${y})">`);
     draw();
     this.parts.push("</g>");
+  }
+
+  disc(x, y, radius, fill) {
+    this.parts.push(`<circle cx="${x.toFixed(1)}" cy="${y.toFixed(1)}" r="${radius.toFixed(1)}" fill="${fill}"/>`);
   }
 
   line(points, stroke, thick = 2, dash = []) {

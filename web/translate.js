@@ -1,6 +1,7 @@
 /** The page of `jumok serve`: a box to translate in, with what the model knows of its answer. */
 
 import { choice, element, field } from "./dom.js";
+import { dress, whenSystemTurns } from "./theme.js";
 import { BOX_WORDS, SENTENCES } from "./translate_words.js";
 
 const PAUSE = 350; // milliseconds without a key, after which the text is translated
@@ -273,4 +274,6 @@ async function attention() {
           element("tr", {}, element("th", { scope: "row" }, each.piece), ...one.attention.matrix[row].map(cell)))))));
 }
 
+dress();
+whenSystemTurns(dress);
 frame();

@@ -184,7 +184,7 @@ def test_a_finger_is_enough(browser, tmp_path):
     page.goto(file.as_uri())
     page.locator("#row-1").tap()
     expect(page.locator("#sentence")).to_contain_text("“뛰었다” was written")
-    page.locator(".help .term, .heads-aside .term").first.tap()
+    page.locator(".help .term, .heads .term").first.tap()
     expect(page.locator(".tooltip")).to_be_visible()
     context.close()
 

@@ -49,9 +49,7 @@ class Told:
     def __init__(self, walk: Walk, site: Site, head: int, query: int) -> None:
         self.walk, self.site, self.head, self.query = walk, site, head, query
         self.vectors = walk.vectors()
-        self.ops = [
-            chip.get_attribute("data-op") for chip in walk.page.locator(".walk-path button").all()
-        ]
+        self.ops = walk.ops()
         energy = None if site.energy is None else np.asarray(site.energy)
         asked, keys = site.query[head, query], site.key[head]
         terms = asked * keys if energy is None else energy * np.tanh(asked + keys)

@@ -132,6 +132,13 @@ function drawAll(trace, cards, options, said, words) {
   said.textContent = words.drawn(tokens.join(" "));
 }
 
+/** The most probable labels of a step, as the model gives them. */
+export function barsOf(step, words) {
+  const card = cardOf(step, 0, null, words);
+  card.update({ temperature: 1, topK: 0, topP: 1 });
+  return card.node;
+}
+
 /** The same as bars; the written token is darker. */
 function figureOf(trace, options) {
   const panels = trace.steps.map((step, i) => {

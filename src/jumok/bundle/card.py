@@ -171,6 +171,7 @@ class LanguageTokens:
         source: opens a source in this language (M2M100).
         asked: opens a source that is to be translated into it (Johnson et al. 2017; Marian).
         target: opens a target in it, and is forced there (M2M100).
+        closing: follows the END of a source in this language (mBART).
     """
 
     __pydantic_config__: ClassVar[dict[str, str]] = ALL_KNOWN
@@ -178,6 +179,7 @@ class LanguageTokens:
     source: Natural | None = None
     asked: Natural | None = None
     target: Natural | None = None
+    closing: Natural | None = None
 
 
 @dataclass(frozen=True)

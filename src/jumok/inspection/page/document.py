@@ -62,6 +62,9 @@ PREVIEW = "preview.png"
 
 VECTOR_NAMES = ("query", "key", "value")
 
+STYLES = ("base", "page", "overview", "findings", "views", "walk", "flow", "tours")
+"""The files of `web/style/` that a page of `jumok look` has."""
+
 IMPORT = re.compile(r"^import (?P<names>\{[^}]*\}) from \"(?P<path>[^\"]+)\";\n", re.MULTILINE)
 EXPORT = re.compile(
     r"^export (?P<what>(?:async )?(?:function|class|const|let) (?P<name>\w+))", re.MULTILINE
@@ -203,7 +206,7 @@ def document(
     data: Mapping[str, object],
     *,
     asks: bool = False,
-    styles: Sequence[str] = ("style.css", "tours.css", "style/findings.css"),
+    styles: Sequence[str] = STYLES,
     blobs: Mapping[str, bytes] | None = None,
     packed: Parts | None = None,
     head: PageHead | None = None,
@@ -211,6 +214,7 @@ def document(
     """An HTML page with a script of `web/`, the style, and its data as JSON.
 
     Args:
+        styles: names of files of `web/style/`.
         blobs: bytes that the page holds besides, in base64, by the ids of their elements; among
             them may be WebAssembly, which the page may then run.
         packed: the arrays of the data, for a file that is kept: it is compressed. None: the page
@@ -218,7 +222,9 @@ def document(
         head: None: the page is not to be found by others.
     """
     script = bundle(entry) if packed is None else bare(bundle(entry))
-    style = "".join((source_folder() / each).read_text(encoding="utf-8") for each in styles)
+    style = "".join(
+        (source_folder() / "style" / f"{each}.css").read_text("utf-8") for each in styles
+    )
     runs = " 'wasm-unsafe-eval'" if blobs else ""
     loader = "" if packed is None else (source_folder() / "loader.js").read_text(encoding="utf-8")
     allowed = " ".join(f"'{_sha256(each)}'" for each in (loader, script) if each)

@@ -7,11 +7,13 @@ text as SentencePiece does.
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from jumok.bundle.reading import Bundle
-from jumok.data.pieces import PieceTable, read_pieces
+from jumok.data.pieces import read_pieces
+from jumok.decoding import DecodingOptions
 from jumok.engine import Precision
+from jumok.engine.image import MemoryImage
 from jumok.engine.searching import SearchRules
 from jumok.engine.wasm import engine_wasm
 from jumok.errors import ConfigError, Location
@@ -60,12 +62,31 @@ HEADLINES: dict[str, tuple[str, str]] = {
 class PageModel(ABC):
     """A bundle's model as it is in the page.
 
+    Attributes:
+        usual: how the model searches for its output by default.
+        charsmap: the tokenizer's compiled rules of normalising; b"": it has none.
+
     Args:
-        kind: the number format of the weights.
+        kind: the number format of the weights, embeddings included.
+
+    Raises:
+        ConfigError: the page does not have everything that the model consists of.
+        BundleError: the bundle is damaged.
     """
 
-    def __init__(self, bundle: Bundle, kind: Precision) -> None:
-        self.bundle, self.kind = bundle, kind
+    usual: ClassVar[DecodingOptions] = DecodingOptions()
+    charsmap = b""
+
+    def __init__(
+        self, bundle: Bundle, kind: Precision = "int8", options: DecodingOptions | None = None
+    ) -> None:
+        self.check(bundle)
+        self.bundle, self.kind, self.options = bundle, kind, options or self.usual
+
+    @classmethod
+    @abstractmethod
+    def check(cls, bundle: Bundle) -> None:
+        """Raises a ConfigError if the page cannot run the model."""
 
     def page(self, title: str, examples: Sequence[str] = (), address: str = "") -> str:
         """The HTML file.
@@ -85,24 +106,31 @@ class PageModel(ABC):
 
     def contents(self, title: str, examples: Sequence[str] = ()) -> Contents:
         """What the page holds."""
-        own, blobs = self._own()
+        image = MemoryImage()
+        own = self._own(image)
         task = self.bundle.config.task
         level: Level = "qk" if own["recomputed"] else "weights"
         findings = TraceFindings(setting=reading_of(self.bundle.config))
         empty = Trace(title, level, "", "", {}, (), findings=findings, task=task)
+        reads = page_facts(task, pictures=False)
         return {
             "task": task,
-            "trace": empty.head() | {"kind": page_facts(task, pictures=task == "captioning")},
-            "examples": list(examples),
+            "trace": empty.head() | {"kind": reads},
+            "examples": list(examples) if reads["reads"] == "text" else [],
             "weights": self.bundle.parameters,
             "precision": self.kind,
             "tours": [tour.payload() for tour in built_in()],
             **own,
-        }, {"wasm": engine_wasm(), **blobs}
+            "engine": {"addresses": image.addresses, **own["engine"]},
+        }, {
+            "wasm": engine_wasm(),
+            "model": bytes(image.contents),
+            **({"charsmap": self.charsmap} if self.charsmap else {}),
+        }
 
     @abstractmethod
-    def _own(self) -> Contents:
-        """What the page holds of this kind of model."""
+    def _own(self, image: MemoryImage) -> dict[str, Any]:
+        """What the page holds of this kind of model, whose weights are added to the image."""
 
 
 def rules_facts(rules: SearchRules) -> dict[str, Any]:
@@ -118,8 +146,17 @@ def rules_facts(rules: SearchRules) -> dict[str, Any]:
     }
 
 
-def pieces_facts(pieces: PieceTable) -> dict[str, Any]:
-    """The tokenizer as the page has it, without its rules of normalising."""
+def page_tokens(bundle: Bundle, model: bytes) -> tuple[dict[str, Any], bytes]:
+    """The tokenizer as the page has it, and its rules of normalising.
+
+    Raises:
+        ConfigError: the page does not cut texts as it does.
+    """
+    if model.startswith(b"{"):  # an imported one
+        raise not_exported(bundle, "a tokenizer that is not one SentencePiece model")
+    pieces = read_pieces(model)
+    if (lacks := pieces.lacks_in_page) is not None:
+        raise not_exported(bundle, lacks)
     return {
         "segmentation": pieces.segmentation,
         "pieces": pieces.subwords,
@@ -129,17 +166,7 @@ def pieces_facts(pieces: PieceTable) -> dict[str, Any]:
         "dummyPrefix": pieces.dummy_prefix,
         "removeExtra": pieces.remove_extra,
         "unknown": pieces.unknown,
-    }
-
-
-def page_tokens(bundle: Bundle, model: bytes) -> PieceTable:
-    """The subwords that the page cuts text into; a ConfigError if it cannot."""
-    if model.startswith(b"{"):  # an imported one
-        raise not_exported(bundle, "a tokenizer that is not one SentencePiece model")
-    pieces = read_pieces(model)
-    if (lacks := pieces.lacks_in_page) is not None:
-        raise not_exported(bundle, lacks)
-    return pieces
+    }, pieces.charsmap
 
 
 def not_exported(bundle: Bundle, lacks: str) -> ConfigError:
