@@ -38,6 +38,8 @@ def test_a_page_says_what_it_is_in_both_languages(reading, exported):
     expect(heading).to_contain_text(SAID[task][0])
     expect(page).to_have_title(f"{TITLE}: {HEADLINES[task][0]}: the cat")
     assert page.locator("#text").input_value() == "the cat"
+    page.locator("h1 button").click()
+    expect(page.locator("#text")).to_be_focused()
     page.locator("#language").click()
     expect(heading).to_contain_text(SAID[task][1])
     for theme in ("light", "dark"):
