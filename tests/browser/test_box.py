@@ -137,7 +137,7 @@ def test_a_sentence_to_click_and_the_way_inside(browser, tiny_bundle, tmp_path):
             example.click()
         assert answered.value.request.post_data_json["text"] == [text]
         assert page.locator("#source").input_value() == text
-        assert page.locator(".examples").is_hidden()
+        page.locator(".examples").wait_for(state="hidden")
         page.get_by_text("안을 들여다보기").click()
         assert page.locator("details code").inner_text() == f"jumok look MODEL '{text}'"
         page.get_by_label("원문", exact=True).fill("don't")
