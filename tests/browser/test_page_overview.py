@@ -91,8 +91,8 @@ def test_the_sentence_of_every_kind_is_true(opened, folders, kind):
     assert column == values[row].argmax()
     assert percent(share) == pytest.approx(values[row, column], abs=0.0051)
     next_word = recorded.findings.own_rows
-    words = recorded.findings.attribution if site.part != "image" else {}
-    if words and row + next_word < len(queries.texts):
+    words = recorded.findings.attribution or {}
+    if words and site.queries == words["words"].own and row + next_word < len(queries.texts):
         blank = words["words"].measures["blank"][site.keys]
         steps = steps_of_word(recorded, site.queries, row + next_word)
         drop = blank[row + next_word, column] * len(steps)
