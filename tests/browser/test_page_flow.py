@@ -104,15 +104,17 @@ def test_bands_are_as_thick_as_weights_and_bars_as_high_as_effects(opened, trace
             near = min(abs(each - wanted) for each in thick)
             assert weight < FAINTEST or near < 1e-3, (site.name, weight)
     high = np.array(
-        [float(re.search(r'height="([\d.]+)"', each)[1]) for each in drawn.split("<rect") if EFFECT in each]
+        [
+            float(re.search(r'height="([\d.]+)"', each)[1])
+            for each in drawn.split("<rect")
+            if EFFECT in each
+        ]
     )
     effects = [np.abs(trace.findings.ablation[site.name].sum(axis=1)) for site in trace.sites]
     wanted = np.concatenate(effects)
     assert len(high) == len(wanted)
     largest = high.max() / wanted.max()
-    np.testing.assert_allclose(
-        np.sort(high), np.sort(np.maximum(1.5, wanted * largest)), atol=1e-3
-    )
+    np.testing.assert_allclose(np.sort(high), np.sort(np.maximum(1.5, wanted * largest)), atol=1e-3)
 
 
 def test_its_sentence_says_the_weights_and_the_probability(opened, folders):
@@ -120,12 +122,14 @@ def test_its_sentence_says_the_weights_and_the_probability(opened, folders):
     page = still(opened(trace).page, "query=0")
     said = page.locator("#flow-says").inner_text()
     word = trace.axes["target"].words[1]
-    steps = [step for step, own in zip(trace.steps, trace.axes["target"].words[1:]) if own == word]
+    written = trace.axes["target"].words[1:]
+    steps = [step for step, own in zip(trace.steps, written, strict=False) if own == word]
     probability = np.exp(sum(step.log_probability for step in steps))
     last = [site for site in trace.sites if site.part == "cross"][-1]
     weights = by_words(trace, last)[word]
     assert trace.axes["target"].texts[word] in said
-    assert f"In layer {last.layer + 1} it attends most to “{trace.axes['source'].texts[weights.argmax()]}”" in said
+    key = trace.axes["source"].texts[weights.argmax()]
+    assert f"In layer {last.layer + 1} it attends most to “{key}”" in said
     shares = [float(each) for each in re.findall(r"([\d.]+) %", said)]
     assert shares[0] == pytest.approx(100 * weights.max(), abs=0.51)
     assert shares[-1] == pytest.approx(100 * probability, abs=0.51)
@@ -150,7 +154,9 @@ def test_blocks_and_words_lead_to_the_other_views(opened, folders):
     assert trace.axes["target"].texts[word] in page.locator("#flow-says").inner_text()
     open_view(page, "row")
     query = int(page.get_by_label("Query", exact=True).input_value())
-    assert trace.axes["target"].words[query + 1] == word, "the cursor of all views has moved with it"
+    assert trace.axes["target"].words[query + 1] == word, (
+        "the cursor of all views has moved with it"
+    )
 
 
 def test_it_plays_once_by_itself_and_then_on_demand(opened, folders):
@@ -194,7 +200,11 @@ def deep(layers: int, words: int) -> Trace:
         tuple(f"{name}{i}" for i in range(words)),
     )
     axes = {"source": axis("read"), "target": axis("written")}
-    parts = (("encoder", "source", "source"), ("decoder", "target", "target"), ("cross", "target", "source"))
+    parts = (
+        ("encoder", "source", "source"),
+        ("decoder", "target", "target"),
+        ("cross", "target", "source"),
+    )
     sites = []
     for part, queries, keys in parts:
         for layer in range(layers):
@@ -206,7 +216,9 @@ def deep(layers: int, words: int) -> Trace:
 
 
 @pytest.mark.parametrize(("scheme", "language"), [("light", "ko-KR"), ("dark", "en-US")])
-@pytest.mark.parametrize("make", [lambda folders: traced(folders, "Transformer"), lambda _: deep(12, 60)])
+@pytest.mark.parametrize(
+    "make", [lambda folders: traced(folders, "Transformer"), lambda _: deep(12, 60)]
+)
 def test_it_is_for_everybody(opened, folders, scheme, language, make: Callable[[object], Trace]):
     reader = opened(make(folders), language)
     reader.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
