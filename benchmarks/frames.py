@@ -8,6 +8,7 @@ page has drawn it, so that 60 a second is the most there is.
 
 import argparse
 import shutil
+from itertools import pairwise
 from pathlib import Path
 from statistics import median
 
@@ -44,7 +45,7 @@ def frames(page: Page, address: str, view: str) -> tuple[float, float]:
     times = page.evaluate(COUNT, SECONDS)
     assert page.locator(f"#{view}-play").inner_text() != "▶", "it ended too early"
     session.send("Emulation.setCPUThrottlingRate", {"rate": 1})
-    between = [after - before for before, after in zip(times, times[1:], strict=False)]
+    between = [after - before for before, after in pairwise(times)]
     return 1000 * len(between) / (times[-1] - times[0]), max(between)
 
 

@@ -1,4 +1,4 @@
-"""The whole model as a picture: its numbers are the trace's, and its parts lead to the other views."""
+"""The whole model as a picture: the trace's numbers, and parts that lead to other views."""
 
 import re
 from collections.abc import Callable
@@ -19,7 +19,7 @@ EFFECT = 'fill="#b85300"'
 
 
 def by_words(trace: Trace, site: Site) -> np.ndarray:
-    """(words words): the mean of the heads, summed over a word's tokens as keys, averaged as queries.
+    """(words words): the mean of the heads, summed over a word's tokens as keys, a mean as queries.
 
     Where the model writes, a query is the step that writes the word.
     """
