@@ -15,9 +15,11 @@ import { questionTabs } from "./questions.js";
 import { definitions, explained, markTerms, showTooltips, termIn, withTerm } from "./terms.js";
 import { Trace, sharpest } from "./trace.js";
 import { words } from "./words.js";
+import { shareMenu } from "./taking/menu.js";
 import { projector } from "./taking/projector.js";
-import { takingRow } from "./taking/row.js";
+import { dress, themeButton, whenSystemTurns } from "./theme.js";
 import { guide } from "./tours/guide.js";
+import { wayIn } from "./way_in.js";
 import { boardView } from "./views/board.js";
 import { choicesView } from "./views/choices.js";
 import { flowView } from "./views/flow.js";
@@ -108,7 +110,7 @@ export function start(raw, root, { answer = raw.token && serverAt(raw.token), re
     state.read(new URLSearchParams(values).toString());
     remember(state.fragment, turned);
   }));
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => render());
+  whenSystemTurns(() => render());
   const board = pinboard(trace, state, answer, () => render());
   const opened = trace.sites.length ? trace : undefined;
   Object.assign(trace, { opened });
@@ -160,14 +162,20 @@ export function start(raw, root, { answer = raw.token && serverAt(raw.token), re
     if (!pictures && !given.text.trim()) top.fault("faultEmpty"); // the user is about to type
     else again(given.text, [], given.picture);
   }, receive);
-  const project = projector(top.node, state);
+  const project = projector(state);
+  const themed = themeButton(state);
+  const share = shareMenu();
   const undo = () => {
     state.set(UNCHANGED);
     again();
   };
   const rest = element("div");
-  top.node.querySelector("#language").before(tours.button);
-  root.replaceChildren(top.node, tours.node, rest);
+  const skip = element("a", { class: "skip", href: "#panel", onclick: (event) => {
+    event.preventDefault(); // the address holds the state
+    (rest.querySelector("#panel .word[tabindex='0'], #panel canvas[tabindex='0']") ?? document.getElementById("panel"))?.focus();
+  } });
+  top.tools.prepend(share.node, tours.button, project.button, themed.button);
+  root.replaceChildren(skip, top.node, tours.node, rest);
   showTooltips();
   // Tables that are filled when they are opened.
   rest.addEventListener("toggle", (event) => queueMicrotask(() => markTerms(event.target, document.documentElement.lang)), true);
@@ -192,14 +200,19 @@ export function start(raw, root, { answer = raw.token && serverAt(raw.token), re
     rest.inert = partial;
     if (partial && !isEarly(name)) return;
     document.documentElement.lang = state.get("lang");
-    document.title = `${text.title}: ${trace.text}`;
-    project(text);
+    document.title = raw.title ?? `${text.title}: ${trace.text}`; // of a page that others find by its title
+    dress(state.get("theme"));
+    project.update(text);
+    themed.update(text);
+    skip.textContent = text.skip;
     top.update(trace, text);
     if (!partial) tours.update(trace, text, names); // which reads all heads
     root.dataset.guessing = tours.guessing(); // what would give the answer away
     rest.hidden = tours.guessing() !== "";
+    share.node.hidden = rest.hidden || !trace.sites.length;
     if (!trace.sites.length) {
-      rest.replaceChildren(element("p", { class: "muted" }, pictures ? (live ? text.givePicture : text.chooseFirst) : trace.output ? text.unread : text.faultEmpty));
+      top.place(trace);
+      rest.replaceChildren(element("p", { class: "muted" }, trace.steps.length ? text.noAttention : pictures ? (live ? text.givePicture : text.chooseFirst) : trace.output ? text.unread : text.faultEmpty));
       return;
     }
     // A model in the page can be asked about texts, but not changed.
@@ -216,12 +229,14 @@ export function start(raw, root, { answer = raw.token && serverAt(raw.token), re
     rest.replaceChildren(
       ...tabs.rows,
       element("section", { role: "tabpanel", id: "panel", tabindex: "-1", "aria-labelledby": tabs.labelledBy },
-        ...(view.lead ? [view.lead] : [...path, ...about]),
+        ...pinRow(pinned, board, text), ...(view.aboutBelow ? [] : [...path, ...about]),
         ...(view.top ?? []), ...beside.says, ...(isOf(trace, state) ? [after(trace, text, undo)] : []),
-        ...(beside.early ? beside.body : []), ...view.body, ...(beside.early ? [] : beside.body), ...(view.lead ? [...path, ...about] : []),
-        pinRow(pinned, board, trace, shown, text), ...takingRow({ trace, state, name, view, made: raw.made, live }, text)),
+        ...(beside.early ? beside.body : []), ...view.body, ...(beside.early ? [] : beside.body), ...(view.aboutBelow ? [...path, ...about] : []),
+        ...wayIn(run?.commands ?? [], text, name === "run")),
       definitions(lang),
     );
+    top.place(trace, rest.hidden ? {} : view.pictured);
+    share.update({ trace, state, name, view, made: raw.made, live, pin: pinned ? null : () => board.pin(trace, shown) }, text);
     markTerms(document.getElementById("panel"), lang);
     for (const shown of document.querySelectorAll("[role='tab'][aria-selected='true']")) shown.scrollIntoView({ block: "nearest", inline: "nearest" });
     for (const id of open) document.getElementById(id)?.setAttribute("open", "");

@@ -1,6 +1,6 @@
 /** The views by the question that each answers: a row of questions, and below it the views of the chosen one. */
 
-import { element } from "./dom.js";
+import { element, fading } from "./dom.js";
 import { termIn } from "./terms.js";
 
 /** A view that the trace does not have is left out, and so is a question without views. */
@@ -59,5 +59,5 @@ function row(tabs, label, kind) {
       open(tabs[end ?? (i + step + tabs.length) % tabs.length]);
     },
   }, tab.text));
-  return element("nav", { role: "tablist", class: kind, "aria-label": label }, ...buttons);
+  return fading(element("nav", { role: "tablist", class: kind, "aria-label": label }, ...buttons));
 }

@@ -44,10 +44,14 @@ const DEFAULTS = {
   moment: "",
   speed: "1",
   along: "steps",
+  heat: "1",
+  few: "0",
+  nucleus: "1",
   tour: "",
   step: "",
   game: "",
   projector: "",
+  theme: "",
   lang: "",
 };
 
@@ -112,4 +116,9 @@ export class State {
 export function remember(fragment, turned = false) {
   if (location.protocol === "about:") return;
   history[turned ? "pushState" : "replaceState"](null, "", `${location.search}#${fragment}`);
+}
+
+/** The state as the page was opened: what was chosen since does not count. */
+export function openedState(state) {
+  return { get: (name) => state.base[name], number: (name) => Math.max(0, Number.parseInt(state.base[name], 10) || 0) };
 }

@@ -64,14 +64,19 @@ export function paint(canvas, columns, rows, shades, colours) {
   return canvas;
 }
 
+/** "light" or "dark", as `dress` of theme.js has set it. */
 export function theme() {
-  return matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+  return document.documentElement.dataset.theme;
 }
+
+/** What was measured by taking something away: another colour than that of attention. */
+export const EFFECT = { light: "#b85300", dark: "#ffb066" };
 
 export const GAP = 5; // px: from this cell size on, there are gaps between cells
 const SHAPES = 20_000; // cells that an SVG file draws one by one
 
 export const INK = { light: "#1c1e26", dark: "#eceef4" };
+export const MUTED = { light: "#5a5f70", dark: "#a4aabc" };
 export const PAPER = { light: "#fdfdfb", dark: "#1c1e26" };
 const FONT = 'system-ui, "Noto Sans KR", "Apple SD Gothic Neo", "Malgun Gothic", NanumGothic, sans-serif';
 

@@ -3,6 +3,10 @@
 export const TAKING = {
   en: {
     projector: "Projector",
+    theme: "Light or dark",
+    shareMenu: "Share",
+    skip: "Skip to the picture",
+    edit: "Change the input",
     projectorKey: (key) => `Projector mode: large type, few controls (${key})`,
     taking: "Take away",
     copyLink: "Copy link",
@@ -39,6 +43,10 @@ export const TAKING = {
   },
   ko: {
     projector: "발표 화면",
+    theme: "밝게 또는 어둡게",
+    shareMenu: "공유",
+    skip: "그림으로 건너뛰기",
+    edit: "입력 고치기",
     projectorKey: (key) => `발표 화면: 글자를 키우고 조작부를 줄입니다(${key})`,
     taking: "가져가기",
     copyLink: "링크 복사",

@@ -5,8 +5,9 @@ import { element } from "../dom.js";
 import { factsOf, percentOf } from "../overview/facts.js";
 import { sentenceOf } from "../overview/sentence.js";
 import { drawLook } from "../picture.js";
+import { openedState } from "../state.js";
 import { largest, total } from "../trace.js";
-import { MOST, ROUNDS, SPELT, stateOfBase } from "./questions.js";
+import { MOST, ROUNDS, SPELT } from "./questions.js";
 
 const SIDE = 240; // px: the longer side of the image
 const NAMED = 3; // cells that are named for those who do not see the image
@@ -14,7 +15,7 @@ const ALIKE = 0.98; // maps that share more of their weight than this do not tel
 
 /** The attention of a caption over the image; undefined: there is none. */
 function captionSite(trace, state) {
-  const opened = siteOf(trace, stateOfBase(state));
+  const opened = siteOf(trace, openedState(state));
   const looks = (site) => site.part === "cross" && trace.axes[site.keys].grid && site.columns > 1;
   return looks(opened) ? opened : trace.sites.findLast(looks);
 }
@@ -30,7 +31,7 @@ export function imageQuestions(trace, state) {
 function questionsOf(trace, state) {
   const site = captionSite(trace, state);
   if (!site) return [];
-  const at = stateOfBase(state);
+  const at = openedState(state);
   const head = shareHead(site, at);
   const map = weightsMap(trace, site, at, head);
   const rows = map.rows.map((_, row) => row).filter((row) => map.places.rows[row].length && SPELT.test(map.rows[row]));

@@ -2,9 +2,10 @@
 
 import { pairOf, shareHead, siteOf, weightsMap } from "../cursor.js";
 import { factsOf, percentOf } from "../overview/facts.js";
-import { sentenceOf } from "../overview/sentence.js";
+import { changeText, sentenceOf } from "../overview/sentence.js";
+import { openedState } from "../state.js";
 import { largest, readable, spelled } from "../trace.js";
-import { ablatedHeads, changeText } from "./facts.js";
+import { ablatedHeads } from "./facts.js";
 
 export const MOST = 8; // options of a question: the likeliest ones, so that the wrong ones are tempting
 export const ROUNDS = 10;
@@ -13,11 +14,11 @@ const ALIKE = 1e-6; // values that differ by less are the same answer
 
 /** Which word a word attended to: in the head that the page opened with, for texts. */
 export function lookQuestions(trace, state) {
-  const opened = siteOf(trace, stateOfBase(state));
+  const opened = siteOf(trace, openedState(state));
   const site = trace.axes[opened.keys].grid ? trace.sites.find((each) => !trace.axes[each.keys].grid && each.columns > 2) : opened;
   if (!site) return [];
-  const head = site === opened ? shareHead(site, stateOfBase(state)) : 0;
-  const at = stateOfBase(state);
+  const head = site === opened ? shareHead(site, openedState(state)) : 0;
+  const at = openedState(state);
   const map = weightsMap(trace, site, at, head);
   const width = map.columns.length;
   const rows = map.rows.map((_, row) => row).filter((row) => map.places.rows[row].length);
@@ -54,7 +55,7 @@ export function headQuestions(trace) {
         .map((head) => ({ id: head, text: (words) => `${words.head} ${head + 1}` })),
       right: new Set(heads.filter(({ change }) => change - least < ALIKE).map(({ head }) => head)),
       reveal: { off: "" },
-      says: (words, guess) => words.games.head.says([best, guess].map((head) => [head + 1, changeText(-heads[head].change, words)]), trace.output),
+      says: (words, guess) => words.games.head.says([best, guess].map((head) => [head + 1, changeText(heads[head].effect, words.sentence)]), trace.output),
     }];
   }).slice(0, ROUNDS);
 }
@@ -78,11 +79,6 @@ export function nextQuestions(trace) {
       says: (words, guess) => words.games.next.says(tell(top), tell(guess)),
     };
   }).slice(0, ROUNDS);
-}
-
-/** The page as it was opened. */
-export function stateOfBase(state) {
-  return { get: (name) => state.base[name], number: (name) => Math.max(0, Number.parseInt(state.base[name], 10) || 0) };
 }
 
 /** The options with the largest values, in their own order. */
