@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser.conftest import PATIENCE
+from tests.browser.conftest import PATIENCE, open_view, take
 from tests.browser.kinds import traced
 from tests.browser.webm import Film, film
 
@@ -37,7 +37,7 @@ DECODED = """async ([data, count]) => {
 
 def filmed(page: object, folder: Path) -> tuple[str, Film, bytes]:
     with page.expect_download(timeout=2 * PATIENCE) as download:
-        page.locator("#save-film").click()
+        take(page, "save-film")
     file = folder / download.value.suggested_filename
     download.value.save_as(file)
     return file.name, film(file), file.read_bytes()
@@ -72,7 +72,7 @@ def test_a_film_is_a_real_one(opened, browser, folders, tmp_path, view, least):
 
 def test_a_film_can_be_ended_before(opened, folders, tmp_path):
     page = opened(traced(folders, "Transformer"), view="walk").page
-    page.locator("#save-film").click()
+    take(page, "save-film")
     button = page.get_by_role("button", name="Stop filming")
     page.wait_for_timeout(1500)
     with page.expect_download() as download:
@@ -80,6 +80,16 @@ def test_a_film_can_be_ended_before(opened, folders, tmp_path):
     download.value.save_as(tmp_path / "film.webm")
     assert 0.5 < film(tmp_path / "film.webm").seconds < 15
     page.get_by_role("button", name="Save as film").wait_for()
+
+
+def test_another_view_ends_a_film(opened, folders, tmp_path):
+    page = opened(traced(folders, "Transformer"), view="walk").page
+    take(page, "save-film")
+    page.wait_for_timeout(800)
+    with page.expect_download() as download:
+        open_view(page, "board")
+    download.value.save_as(tmp_path / "film.webm")
+    assert film(tmp_path / "film.webm").seconds > 0.3
 
 
 def test_no_film_is_offered_where_nothing_moves(opened, folders):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from jumok.inspection.trace import Axis, Site, Step, Trace
-from tests.browser.conftest import open_view
+from tests.browser.conftest import open_view, take
 from tests.browser.kinds import VIEWS, traced
 
 expect = pytest.importorskip("playwright.sync_api", reason="needs the package playwright").expect
@@ -84,7 +84,7 @@ def test_its_numbers_are_those_of_the_trace(opened, folders, kind):
 
 def saved(page: object, tmp_path: Path) -> str:
     with page.expect_download() as download:
-        page.locator("#save-svg").click()
+        take(page, "save-svg")
     file = tmp_path / "flow.svg"
     download.value.save_as(file)
     return file.read_text("utf-8")

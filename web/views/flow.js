@@ -83,7 +83,7 @@ export function flowView(trace, state, words) {
   };
   new ResizeObserver(build).observe(stage);
   return {
-    help: words.flowHelp, controls: [unitChoice(state, words)],
+    help: words.flowHelp, aboutBelow: true, controls: [unitChoice(state, words)],
     film: plays.film(screen),
     body: [screen, plays.bar, ...(still() ? [element("p", { class: "muted" }, words.walkStill)] : []),
       element("p", { class: "muted" }, words.flowLegend(flow.effects)), counted],
