@@ -200,6 +200,7 @@ export function heatmap(map, { label, cursor = peak(map), id = "map", most, say,
   const draw = () => {
     surface.restore(still);
     frameCell(surface, place, at);
+    canvas.dataset.cell = [place.left + place.wide * at[1], place.top + place.cell * at[0], place.wide, place.cell].join();
     describe();
   };
   const cellAt = (event) => {
