@@ -154,7 +154,7 @@ function fileButton(receive, onSent, onFault) {
       const found = await receive(file);
       if (found.error) onFault(found.error);
       else onSent(found.picture);
-    } catch (error) {
+    } catch {
       onFault("faultGone"); // fetch fails if there is no server
     }
   };

@@ -1,6 +1,6 @@
 /** The views by the question that each answers: a row of questions, and below it the views of the chosen one. */
 
-import { element } from "./dom.js";
+import { byId, element } from "./dom.js";
 import { termIn } from "./terms.js";
 
 /** A view that the trace does not have is left out, and so is a question without views. */
@@ -14,7 +14,7 @@ export const QUESTIONS = {
 };
 
 export function questionOf(view) {
-  return Object.keys(QUESTIONS).find((question) => QUESTIONS[question].includes(view));
+  return Object.entries(QUESTIONS).find(([, views]) => views.includes(view))?.[0] ?? "where";
 }
 
 /**
@@ -40,7 +40,7 @@ export function questionTabs(names, shown, state, text, lang) {
 function row(tabs, label, kind) {
   const open = (tab) => {
     tab.open();
-    document.getElementById(tab.id).focus();
+    byId(tab.id).focus();
   };
   const buttons = tabs.map((tab, i) => element("button", {
     type: "button",

@@ -1,5 +1,6 @@
 /** The texts of the page with the translation box. */
 
+/** @satisfies {Texts} */
 export const BOX_WORDS = {
   en: {
     title: "Translate",

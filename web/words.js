@@ -10,6 +10,7 @@ import { TASKS } from "./words_tasks.js";
 import { TOURS } from "./words_tours.js";
 import { WALK } from "./words_walk.js";
 
+/** @satisfies {Texts} */
 export const WORDS = {
   en: {
     title: "What the model attended to",
@@ -361,8 +362,18 @@ export const WORDS = {
   },
 };
 
-/** The texts; some differ from task to task. */
-export function words(language, { reads, writes, texts }) {
-  const known = Object.hasOwn(WORDS, language) ? language : "en";
-  return { ...WORDS[known], ...COMPARE[known], ...FAULTS[known], ...LAYERS[known], ...OVERVIEW[known], ...WALK[known], ...RUN[known], ...TAKING[known], ...TOURS[known], ...TASKS[known][`${reads}-${writes}`], ...texts[known] };
+/** @typedef {typeof WORDS.en & typeof COMPARE.en & typeof FAULTS.en & typeof LAYERS.en & typeof OVERVIEW.en & typeof WALK.en & typeof RUN.en & typeof TAKING.en & typeof TOURS.en & import("./words_tasks.js").TaskWords} Words */
+
+/**
+ * The texts; some differ from task to task.
+ *
+ * @param {Values["lang"]} lang
+ * @param {Kind} kind
+ * @returns {Words}
+ */
+export function words(lang, { reads, writes, texts }) {
+  const known = lang === "ko" ? "ko" : "en";
+  /** @type {Record<string, object>} */
+  const tasks = TASKS[known];
+  return /** @type {any} */ ({ ...WORDS[known], ...COMPARE[known], ...FAULTS[known], ...LAYERS[known], ...OVERVIEW[known], ...WALK[known], ...RUN[known], ...TAKING[known], ...TOURS[known], ...tasks[`${reads}-${writes}`], ...texts[known] });
 }

@@ -23,11 +23,12 @@ const SYMBOLS = {
 
 const percent = (share) => `${(100 * share).toFixed(share < 0.1 ? 1 : 0)} %`;
 
+/** @satisfies {Texts["en"]} */
 const EN = {
   walk: "The walk",
   walkHelp: "One word on its way through the model, with the model's own numbers. Play it, or move with the buttons or the arrow keys.",
   walkStill: "Your system asks for less motion, so nothing moves by itself: use the steps.",
-  walkQuery: "Word", walkCell: "Cell", walkNext: { label: "label", gaps: "word in the gap" },
+  walkQuery: "Word", walkCell: "Cell", walkWrites: { label: "label", gaps: "word in the gap" },
   walkFirst: "To the beginning", walkBack: "Step back", walkPlay: "Play", walkPause: "Pause", walkNext: "Step forward",
   walkSpeed: "Speed", walkAt: "Moment of the walk", walkMoment: (at, count) => `${at} of ${count}`,
   walkPath: "Operations", walkStage: "The vectors of this moment: the arrow keys step, the space bar plays",
@@ -89,7 +90,7 @@ const EN = {
     fed: ({ width, length }) => `A second matrix turns the active units back into ${width} numbers: what the feed-forward layer adds, a vector of length ${number(length)}.`,
     fedSum: ({ a, b, c }) => `It is added, too. The first number: ${number(a)} ${plus(b)} = ${number(c)}.`,
     fedNormed: ({ mean, spread, rms, name }) => norm(mean, spread, rms, name),
-    cell: ({ context, word, width, gate, luong }) => luong
+    cell: ({ word, width, gate, luong }) => luong
       ? `The state s of this step, ${width} numbers, is what asked; z is the context that it found.`
       : `The context z${gate === null ? "" : `, times its gate ${number(gate)},`} and the word that is read (${word} numbers) go into the recurrent cell, which makes the new state: ${width} numbers.`,
     known: ({ width, parts }) => `State, context${parts > 2 ? " and word" : ""} lie side by side: ${width} numbers from which the next word is predicted.`,
@@ -107,11 +108,12 @@ function norm(mean, spread, rms, name) {
   return `It is normalized: minus its mean ${number(mean)}, divided by its standard deviation ${number(spread)}, then the learned scale and shift.`;
 }
 
+/** @satisfies {Texts["en"]} */
 const KO = {
   walk: "따라가기",
   walkHelp: "단어 하나가 모델을 지나가는 길을 모델의 실제 숫자로 따라갑니다. 재생하거나, 버튼이나 화살표 키로 한 단계씩 넘기세요.",
   walkStill: "시스템에서 움직임 줄이기를 켜 두었으므로 저절로 움직이지 않습니다. 단계 버튼을 쓰세요.",
-  walkQuery: "단어", walkCell: "칸", walkNext: { label: "레이블", gaps: "빈칸의 단어" },
+  walkQuery: "단어", walkCell: "칸", walkWrites: { label: "레이블", gaps: "빈칸의 단어" },
   walkFirst: "처음으로", walkBack: "한 단계 뒤로", walkPlay: "재생", walkPause: "일시 정지", walkNext: "한 단계 앞으로",
   walkSpeed: "속도", walkAt: "따라가는 순간", walkMoment: (at, count) => `${count}단계 중 ${at}`,
   walkPath: "연산", walkStage: "이 순간의 벡터. 화살표 키로 넘기고 스페이스 바로 재생합니다",

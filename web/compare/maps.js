@@ -46,7 +46,8 @@ function gridOf(sides) {
 
 /** The row that is shown over a grid: that of the cursor, or the one with the largest change. */
 function rowShown({ rows, own, largest, columns }, state) {
-  const wanted = state.get("query") === "" ? -1 : rows.findIndex(([, row]) => row !== null && own[1].places.rows[row].includes(state.number("query")));
+  const query = state.get("query");
+  const wanted = query === null ? -1 : rows.findIndex(([, row]) => row !== null && own[1].places.rows[row].includes(query));
   return wanted >= 0 ? wanted : Math.floor(Math.max(0, largest) / columns.length);
 }
 

@@ -46,7 +46,7 @@ function evenShare(site, map, steps, column) {
  */
 function occluded(trace, site, state, row, column, width) {
   const unit = state.get("unit");
-  const facts = trace.baseline ? null : trace.findings.attribution?.[unit];
+  const facts = trace.page.baseline ? null : trace.findings.attribution?.[unit];
   if (!facts || site.queries !== facts.own || column >= width) return null;
   const drops = facts.measures.blank?.[site.keys];
   const next = state.get("reading") === "reads" && facts.own === facts.read;
@@ -70,7 +70,7 @@ function nameOf(trace, facts, unit, row) {
 
 /** The change of the output's log-probability without the head, in nats, as a drop. */
 function ablated(trace, site, head) {
-  const changes = trace.baseline ? null : trace.findings.ablation?.[site.name]?.[Number(head)];
+  const changes = trace.page.baseline ? null : trace.findings.ablation?.[site.name]?.[Number(head)];
   if (!changes || !trace.steps.length) return null;
   return { kind: "ablated", nats: -changes.reduce((sum, change) => sum + change, 0), of: trace.output };
 }

@@ -24,7 +24,7 @@ export function headStrip(trace, state, words, { row, onTry, onChoose }) {
   const shown = siteOf(trace, state);
   const chosen = shareHead(shown, state);
   const small = trace.sites.reduce((count, site) => count + (trace.axes[site.keys].grid ? site.columns * site.heads : site.heads * site.rows * site.columns), 0) <= CELLS;
-  const effects = trace.baseline ? {} : trace.findings.ablation ?? {};
+  const effects = trace.page.baseline ? {} : trace.findings.ablation ?? {};
   const most = Math.max(1e-9, ...Object.values(effects).flatMap((heads) => heads.map((steps) => Math.abs(total(steps)))));
   const waiting = []; // what is drawn after the first picture
   const button = (site, head) => {
@@ -54,7 +54,7 @@ export function headStrip(trace, state, words, { row, onTry, onChoose }) {
     if (!node.contains(event.relatedTarget)) onTry(null);
   });
   // The first picture does not wait for these; a page whose arrays are not all there yet is drawn again.
-  if (!trace.partial) requestAnimationFrame(() => setTimeout(() => drawInTurn(waiting)));
+  if (!trace.page.partial) requestAnimationFrame(() => setTimeout(() => drawInTurn(waiting)));
   const effective = Object.keys(effects).length > 0;
   return element("aside", { class: "heads-aside" },
     element("p", { class: "muted" }, `${small ? words.headStripHelp : words.headStripSquares}${effective ? ` ${words.headStripEffect}` : ""}`), node);

@@ -13,11 +13,11 @@ const ALIKE = 1e-6; // values that differ by less are the same answer
 
 /** Which word a word attended to: in the head that the page opened with, for texts. */
 export function lookQuestions(trace, state) {
-  const opened = siteOf(trace, stateOfBase(state));
+  const opened = siteOf(trace, state.opened);
   const site = trace.axes[opened.keys].grid ? trace.sites.find((each) => !trace.axes[each.keys].grid && each.columns > 2) : opened;
   if (!site) return [];
-  const head = site === opened ? shareHead(site, stateOfBase(state)) : 0;
-  const at = stateOfBase(state);
+  const head = site === opened ? shareHead(site, state.opened) : 0;
+  const at = state.opened;
   const map = weightsMap(trace, site, at, head);
   const width = map.columns.length;
   const rows = map.rows.map((_, row) => row).filter((row) => map.places.rows[row].length);
@@ -28,7 +28,7 @@ export function lookQuestions(trace, state) {
     if (columns.length < 2) return [];
     const weight = (column) => map.values[row * width + column];
     const best = columns[largest(columns.map(weight))];
-    const [query] = pairOf(site, map, row, best, head);
+    const query = pairOf(site, map, row, best, head)?.[0] ?? null;
     const how = site.writes && at.get("reading") === "writes" ? "writes" : site.writes ? "reads" : "self";
     return [{
       ask: (words) => words.games.look.ask[how](map.rows[row]),
@@ -78,11 +78,6 @@ export function nextQuestions(trace) {
       says: (words, guess) => words.games.next.says(tell(top), tell(guess)),
     };
   }).slice(0, ROUNDS);
-}
-
-/** The page as it was opened. */
-export function stateOfBase(state) {
-  return { get: (name) => state.base[name], number: (name) => Math.max(0, Number.parseInt(state.base[name], 10) || 0) };
 }
 
 /** The options with the largest values, in their own order. */

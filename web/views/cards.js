@@ -178,7 +178,7 @@ export function cardsView(raw, state, language) {
   }
   const grid = element("div", { class: "cards" });
   for (const head of shown) {
-    const open = state.get("card") === String(head.place);
+    const open = state.get("card") === head.place;
     grid.append(cardButton(head, open, curve, state, words));
     if (open) grid.append(definition(head, raw, words));
   }

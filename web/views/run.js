@@ -8,10 +8,10 @@ import { pictureOrTable } from "./stacks.js";
 const [HIGH, LEFT, TOP, BOTTOM, RIGHT] = [250, 54, 48, 42, 14]; // px of a panel, and of its margins
 const MOST_WIDE = 505;
 
-runView.needs = (trace) => Boolean(trace.run);
+runView.needs = (trace) => Boolean(trace.page.run);
 
 export function runView(trace, state, words) {
-  const { run } = trace;
+  const { run } = trace.page;
   const panels = panelsOf(run, words);
   const along = state.get("along") === "minutes" ? 1 : 0;
   const across = words[along ? "runMinutes" : "runSteps"];

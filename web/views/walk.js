@@ -3,7 +3,7 @@
 import { cursorOf, siteOf } from "../cursor.js";
 import { choice, element, table } from "../dom.js";
 import { remember } from "../state.js";
-import { largest, readable } from "../trace.js";
+import { readable } from "../trace.js";
 import { afterScene } from "../walk/after.js";
 import { attentionScene } from "../walk/attention.js";
 import { sentence } from "../walk/sentences.js";
@@ -53,8 +53,8 @@ export function walkView(trace, state, words, ask) {
 function request(trace, site, query, ask) {
   const wanted = `${site.name} ${query}`;
   const known = !trace.walk || trace.walk.sites[site.name]?.queries.length;
-  if (!known || trace.walkAsked === wanted) return;
-  trace.walkAsked = wanted;
+  if (!known || trace.page.walkAsked === wanted) return;
+  trace.page.walkAsked = wanted;
   ask();
 }
 
@@ -97,7 +97,7 @@ function onwardOf(trace, site) {
 /** The sign of an operation on the path. */
 function symbolOf(op, trace, walk, words) {
   if (op === "products" && walk.additive) return "v · tanh";
-  if (op === "next") return words.walkNext[trace.kind.writes] ?? words.walkSymbols.next;
+  if (op === "next") return words.walkWrites[trace.kind.writes] ?? words.walkSymbols.next;
   return words.walkSymbols[op];
 }
 
@@ -119,7 +119,7 @@ function player(trace, site, walk, state, words) {
   const onward = onwardOf(trace, site);
   const on = onward ? element("button", { type: "button", id: "walk-on", class: "walk-on", onclick: () =>
     state.set({ part: onward.part, layer: onward.layer, moment: 0 }) }, words.walkOn(`${words[onward.part]}, ${words.layerNumber(onward.layer + 1)}`)) : null;
-  let at = Math.min(state.number("moment"), moments.length - 1);
+  let at = Math.min(state.get("moment"), moments.length - 1);
   let [playing, began] = [false, 0];
 
   const draw = (share) => {
@@ -154,7 +154,7 @@ function player(trace, site, walk, state, words) {
     state.keep({ moment: at });
     if (!playing) remember(state.fragment);
   };
-  const speed = () => Number(state.get("speed")) || 1;
+  const speed = () => Number(state.get("speed"));
   let frame = 0;
   const run = (time) => {
     if (!stage.isConnected) return;
@@ -215,7 +215,7 @@ function player(trace, site, walk, state, words) {
       if (playing) pause();
       go(Number(slider.value), false);
     } });
-  const faster = choice(words.walkSpeed, SPEEDS, SPEEDS.some(([value]) => value === state.get("speed")) ? state.get("speed") : "1",
+  const faster = choice(words.walkSpeed, SPEEDS, state.get("speed"),
     (value) => { state.keep({ speed: value }); remember(state.fragment); });
   faster.querySelector("select").id = "walk-speed";
   const bar = element("div", { class: "walk-bar-of-buttons" }, ...(still() ? [] : [play]), button("walk-first", "|◂", words.walkFirst, () => step(-at)), back, next, slider, counter, ...(still() ? [] : [faster]));
