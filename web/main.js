@@ -3,7 +3,6 @@
 import { UNCHANGED, after, changed, changes, isOf } from "./changes.js";
 import { besideView } from "./compare/beside.js";
 import { pinRow, pinboard } from "./compare/pin.js";
-import { compareView } from "./compare/view.js";
 import { byId, element } from "./dom.js";
 import { siteOf } from "./cursor.js";
 import { goldText } from "./gold.js";
@@ -19,24 +18,8 @@ import { words } from "./words.js";
 import { projector } from "./taking/projector.js";
 import { takingRow } from "./taking/row.js";
 import { guide } from "./tours/guide.js";
-import { boardView } from "./views/board.js";
-import { choicesView } from "./views/choices.js";
-import { gridView } from "./views/grid.js";
-import { headsView } from "./views/heads.js";
-import { layersView } from "./views/layers.js";
-import { matteredView } from "./views/mattered.js";
-import { overviewView } from "./views/overview.js";
-import { rowView } from "./views/row.js";
-import { scrubberView } from "./views/scrubber.js";
-import { runView } from "./views/run.js";
-import { theatreView } from "./views/theatre.js";
-import { walkView, walkWanted } from "./views/walk.js";
-
-const VIEWS = {
-  overview: overviewView, scrubber: scrubberView, board: boardView, row: rowView, walk: walkView, grid: gridView, heads: headsView,
-  mattered: matteredView,
-  theatre: theatreView, beam: choicesView, layers: layersView, compare: compareView, run: runView,
-};
+import { VIEWS } from "./views/catalog.js";
+import { walkWanted } from "./views/walk.js";
 
 /** The views that apply to this trace; a view lists what it `needs`. */
 function viewsOf(trace, live, asks = live) {
@@ -213,7 +196,7 @@ export function start(raw, root, { answer = raw.token && serverAt(raw.token), re
     // A model in the page can be asked about texts, but not changed.
     const view = VIEWS[name](trace, state, text, live || name === "compare" ? again : undefined);
     view.controls.forEach((control, i) => {
-      control.querySelector("select, input").id = `control-${name}-${i}`;
+      control.querySelector("select, input")?.setAttribute("id", `control-${name}-${i}`);
     });
     const beside = name === "compare" ? { says: [], body: [] } : besideView(trace, state, text);
     const named = known.placed ? text : { ...text, layers: text.layersOnly };
