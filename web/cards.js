@@ -4,6 +4,7 @@ import { CARD_WORDS } from "./cards_words.js";
 import { byId, download, element } from "./dom.js";
 import { State } from "./state.js";
 import { fileName } from "./taking/names.js";
+import { dress, whenSystemTurns } from "./theme.js";
 import { cardsView } from "./views/cards.js";
 
 function showCards(raw, root) {
@@ -16,9 +17,10 @@ function showCards(raw, root) {
     state.read(location.hash);
     render();
   });
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => render());
+  whenSystemTurns(() => render());
 
   function render() {
+    dress(state.get("theme"));
     const focused = document.activeElement?.id;
     const lang = state.get("lang");
     const words = CARD_WORDS[lang === "ko" ? "ko" : "en"];

@@ -36,12 +36,12 @@ export function preview(act) {
 }
 
 /**
- * A text in which a number and its percent sign stay on one line: the parts to append.
+ * A text in which a number and its percent sign, or two of them with an arrow, stay on one line: the parts to append.
  *
  * @param {string} text
  */
 export function unbroken(text) {
-  return text.split(/([\d.,]+ %)/).map((part, i) => (i % 2 ? element("span", { class: "unbroken" }, part) : part));
+  return text.split(/([\d.,]+ ?%(?: → [\d.,]+ ?%)?)/).map((part, i) => (i % 2 ? element("span", { class: "unbroken" }, part) : part));
 }
 
 /**
@@ -110,6 +110,22 @@ export function table(headings, rows, caption, marked = () => false) {
 export function pointIn(event, node) {
   const box = node.getBoundingClientRect();
   return [((event.clientX - box.left) * node.offsetWidth) / (box.width || 1), ((event.clientY - box.top) * node.offsetHeight) / (box.height || 1)];
+}
+
+/**
+ * Lets the edge of a node fade where more of it lies behind: a scroll bar is not always to be seen.
+ *
+ * @template {HTMLElement} N
+ * @param {N} node
+ */
+export function fading(node) {
+  const mark = () => {
+    node.classList.toggle("more-after", node.scrollLeft + node.clientWidth < node.scrollWidth - 1);
+    node.classList.toggle("more-before", node.scrollLeft > 1);
+  };
+  node.addEventListener("scroll", mark, { passive: true });
+  new ResizeObserver(mark).observe(node);
+  return node;
 }
 
 /**

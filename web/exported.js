@@ -4,6 +4,7 @@ import { bytesOf } from "./arrays.js";
 import { byId, element } from "./dom.js";
 import { start } from "./main.js";
 import { MODELS } from "./model/kinds.js";
+import { HEADLINES } from "./words_exported.js";
 import { writingOf } from "./sampling.js";
 import { State } from "./state.js";
 
@@ -18,6 +19,20 @@ function held(name) {
   return bytes;
 }
 
+/** What this page is, above everything else: it follows the page's language. */
+function headline() {
+  const heading = element("h1", { class: "headline" });
+  const under = element("p", { class: "muted under" });
+  const say = () => {
+    const { headlines, kept } = HEADLINES[document.documentElement.lang] ?? HEADLINES.en;
+    heading.textContent = headlines[facts.task];
+    under.textContent = kept;
+  };
+  say();
+  new MutationObserver(say).observe(document.documentElement, { attributeFilter: ["lang"] });
+  return element("div", { class: "public" }, heading, under);
+}
+
 const korean = navigator.language.startsWith("ko");
 
 async function open() {
@@ -28,7 +43,8 @@ async function open() {
   const [first = ""] = facts.examples;
   const opened = first ? await answer({ text: first }) : facts.trace;
   const shown = opened.error ? facts.trace : opened;
-  start({ ...shown, ...known, examples: facts.examples, tours: facts.tours, samples: facts.task === "language-model" }, root, { answer, receive: (file) => model.receive(file) });
+  start({ ...shown, ...known, title: document.title, examples: facts.examples, tours: facts.tours, samples: facts.task === "language-model" }, root, { answer, receive: (file) => model.receive(file) });
+  root.prepend(headline());
 }
 
 open().catch((error) => {

@@ -1,12 +1,15 @@
-/** Input and output; with a server, the input can be changed. */
+/** The line at the top of the page, and the input and the output where the picture does not show them. */
 
 import { element } from "./dom.js";
+import { fieldOver } from "./field_over.js";
 import { faultParts, faultText } from "./faults.js";
+import { icon } from "./icons.js";
 import { sampler } from "./sampling.js";
 import { visible } from "./trace.js";
-import { wayIn } from "./way_in.js";
+import { barsOf } from "./views/choices.js";
 
 const MOST_FILE_BYTES = 32 * 1024 ** 2; // the server accepts no larger file, and a page keeps none
+const FIELD = { id: "text", autocomplete: "off", spellcheck: "false" };
 const SENT = "sent:"; // the prefix of the name of an image that was uploaded
 
 /**
@@ -20,33 +23,35 @@ export function header(raw, state, onGiven, receive) {
   const { live = false } = raw;
   let texts = {};
   const pictures = live && raw.kind.reads === "picture";
-  const input = live
-    ? textField(raw.kind.writes === "continuation", state.get("text"))
-    : element("span", {});
+  const lines = raw.kind.writes === "continuation";
+  const input = !live ? element("span", {}) : pictures ? element("input", { ...FIELD, value: state.get("text") })
+    : element("textarea", { ...FIELD, rows: "1" }, state.get("text"));
   const parts = {
-    title: element("span", {}),
+    title: element("span", { class: "title" }),
     model: element("small", {}),
     changes: element("small", { class: "changes" }),
     in: element("dt", {}),
     examples: element("div", { class: "examples", role: "group", hidden: !live || !raw.examples?.length }),
     out: element("dt", {}),
     output: element("dd", {}),
+    labels: element("dd", { class: "labels" }),
     segments: element("p", { class: "examples", role: "group", id: "segments", hidden: true }),
     fault: element("div", { class: "fault", role: "alert" }),
     cost: element("p", { class: "cost muted", hidden: true }),
     seen: element("img", { class: "seen", alt: "", hidden: true }),
-    way: wayIn(raw.run?.commands ?? []),
+    tools: element("div", { class: "tools" }),
+    edit: element("button", { type: "button", id: "edit", tabindex: "-1", onclick: () => input.focus() }, icon("edit")),
     language: element("button", { type: "button", id: "language" }),
   };
   parts.language.addEventListener("click", () =>
     state.set({ lang: state.get("lang") === "ko" ? "en" : "ko" }));
-  // Every key sends a request at once, which cancels the one before it.
-  if (live && !pictures) input.addEventListener("input", () => onGiven({ text: input.value }));
+  if (live && !pictures) listen(input, lines, { onText: (text) => onGiven({ text }), leave: () => over.leave() });
   if (pictures) input.addEventListener("change", () => onGiven({ picture: input.value.trim() }));
   for (const example of live ? raw.examples ?? [] : [])
     parts.examples.append(element("button", { type: "button", onclick: () => {
       input.value = example;
       onGiven({ text: example });
+      over.leave();
     } }, example));
   const sampling = raw.samples && sampler(state, () => onGiven({ text: input.value }));
   let wrong = null;
@@ -56,15 +61,16 @@ export function header(raw, state, onGiven, receive) {
   };
   const file = pictures && fileButton(receive, (picture) => onGiven({ picture }), fault);
   input.hidden = pictures && !raw.token; // only a server reads paths
-  const node = element("header", {},
-    element("h1", {}, parts.title, parts.model, parts.changes), parts.language,
-    element("dl", {}, parts.in, element("dd", { class: pictures ? "given" : null }, input, ...(pictures ? file.nodes : []), ...(sampling ? [sampling.node] : []), parts.seen, parts.examples),
-      parts.out, parts.output), parts.segments, parts.cost, parts.way.node, parts.fault);
+  const given = element("dd", { class: "given" }, input, ...(pictures ? file.nodes : []), parts.seen, parts.examples);
+  const list = element("dl", {}, parts.in, given, parts.out, parts.output, parts.labels);
+  const over = fieldOver(given, input, parts.edit);
+  parts.tools.append(parts.language);
+  const node = element("header", {}, element("h1", {}, parts.title, parts.model, parts.changes), parts.tools,
+    list, ...(sampling ? [sampling.node] : []), parts.segments, parts.cost, parts.fault);
   const update = (trace, text) => {
     const spoken = texts;
     texts = text;
     if (spoken !== text && wrong) fault(wrong); // the language may have changed
-    parts.seen.hidden = !trace.picture;
     if (trace.picture && parts.seen.src !== trace.picture.url) parts.seen.src = trace.picture.url;
     parts.seen.alt = trace.picture ? trace.text : "";
     parts.title.textContent = text.title;
@@ -75,14 +81,16 @@ export function header(raw, state, onGiven, receive) {
     parts.examples.setAttribute("aria-label", text.examples);
     parts.out.textContent = text.output;
     parts.output.textContent = visible(trace.output);
-    parts.out.hidden = parts.output.hidden = !trace.steps.length && (trace.sites.length > 0 || !trace.output); // there is no output
+    parts.labels.hidden = !live || trace.kind.writes !== "label" || !trace.steps.length;
+    parts.labels.replaceChildren(...(parts.labels.hidden ? [] : [barsOf(trace.steps[0], text)]));
     parts.segments.hidden = !(trace.segments > 1);
     parts.segments.replaceChildren(...(trace.segments > 1 ? segmentNodes(trace, text, live ? onGiven : null) : []));
     parts.cost.hidden = trace.milliseconds === undefined;
     if (!parts.cost.hidden) parts.cost.textContent = text.inPage(trace.weights, trace.precision, trace.milliseconds);
     if (trace.all > trace.steps.length) parts.cost.append(` ${text.viewsShow(trace.steps.length, trace.all)}`);
     if (sampling) sampling.update(text);
-    parts.way.update(text);
+    parts.edit.title = text.edit;
+    parts.edit.setAttribute("aria-label", text.edit);
     parts.language.textContent = state.get("lang") === "ko" ? "English" : "한국어";
     parts.language.lang = state.get("lang") === "ko" ? "en" : "ko";
     if (live) input.setAttribute("aria-label", pictures ? text.picturePath : text.input);
@@ -93,18 +101,39 @@ export function header(raw, state, onGiven, receive) {
     const path = state.get("picture");
     input.value = path && !path.startsWith(SENT) ? path : trace.text;
   };
+  /**
+   * Leaves out the texts that the picture shows, `read` and `written`. `line`: its line of words that is the input;
+   * where it can be changed, its field lies over them.
+   */
+  const place = (trace, { read = false, written = false, line = null } = {}) => {
+    const inPicture = live && !pictures && line !== null;
+    list.classList.toggle("in-picture", inPicture);
+    parts.in.hidden = read && (inPicture || !live);
+    given.hidden = read && !live;
+    parts.seen.hidden = read || !trace.picture;
+    const none = !trace.steps.length && (trace.sites.length > 0 || !trace.output);
+    parts.out.hidden = parts.output.hidden = written || none;
+    over.use(inPicture ? line : null);
+  };
   /** Shows what is written so far. */
   const say = (written) => {
     parts.output.textContent = visible(written);
     parts.out.hidden = parts.output.hidden = false;
   };
-  return { node, update, fault, say };
+  return { node, tools: parts.tools, update, place, fault, say };
 }
 
-/** The field of the input: of a text that is continued line breaks are a part. */
-function textField(lines, value) {
-  const usual = { id: "text", autocomplete: "off", spellcheck: "false" };
-  return lines ? element("textarea", { ...usual, rows: "2" }, value) : element("input", { ...usual, value });
+/** Every key sends a request at once, which cancels the one before it. Line breaks belong to texts that are continued only. */
+function listen(input, lines, { onText, leave }) {
+  input.addEventListener("input", () => {
+    if (!lines && input.value.includes("\n")) input.value = input.value.replace(/\s*\n\s*/g, " ");
+    onText(input.value);
+  });
+  input.addEventListener("keydown", (event) => {
+    if (event.isComposing || !(event.key === "Escape" || (event.key === "Enter" && !lines))) return;
+    event.preventDefault();
+    leave();
+  });
 }
 
 /** Which segment of the text the views show, and buttons for the others where they can be asked for. */

@@ -148,12 +148,11 @@ function ends(map) {
 }
 
 /** The colour bar below a map, with the numbers at its ends and the name of its quantity. */
-export function legend(map, text) {
-  const canvas = element("canvas", { class: "ramp", role: "img", "aria-label": ends(map).join(" – ") });
+export function legend(map, text, [low, high] = ends(map)) {
+  const canvas = element("canvas", { class: "ramp", role: "img", "aria-label": `${low} – ${high}` });
   const surface = new CanvasSurface(canvas, RAMP, 10);
   const colours = map.diverging ? divergingPalette(surface.theme) : palette(surface.theme);
   surface.raster(0, 0, [RAMP / 255, 10], 255, Uint8Array.from({ length: 255 }, (_, i) => i), colours);
-  const [low, high] = ends(map);
   return element("p", { class: "muted scale legend" }, `${low} `, canvas, ` ${high} — ${text}`);
 }
 

@@ -15,11 +15,13 @@ import { questionTabs } from "./questions.js";
 import { definitions, explained, markTerms, showTooltips, termIn, withTerm } from "./terms.js";
 import { Trace, sharpest } from "./trace.js";
 import { words } from "./words.js";
+import { shareMenu } from "./taking/menu.js";
 import { projector } from "./taking/projector.js";
-import { takingRow } from "./taking/row.js";
+import { dress, themeButton, whenSystemTurns } from "./theme.js";
 import { guide } from "./tours/guide.js";
 import { VIEWS } from "./views/catalog.js";
 import { walkWanted } from "./views/walk.js";
+import { wayIn } from "./way_in.js";
 
 /** The views that apply to this trace; a view lists what it `needs`. */
 function viewsOf(trace, live, asks = live) {
@@ -98,7 +100,7 @@ export function start(raw, root, { answer = raw.token && serverAt(raw.token), re
     state.read(new URLSearchParams(values).toString());
     remember(state.fragment, turned);
   }));
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => render());
+  whenSystemTurns(() => render());
   const board = pinboard(trace, state, answer, () => render());
   const opened = trace.sites.length ? trace : undefined;
   trace.page.opened = opened;
@@ -129,9 +131,9 @@ export function start(raw, root, { answer = raw.token && serverAt(raw.token), re
       Object.assign(trace.page, { baseline: whole, change: JSON.stringify(changes(state)) });
       Object.assign(trace.findings, { ablation, attribution });
     }
-    head.fault(null);
+    top.fault(null);
     render();
-  }, (fault) => head.fault(fault), (text) => head.say(text));
+  }, (fault) => top.fault(fault), (text) => top.say(text));
   const again = ask && ((text = trace.text, prefix = [], picture = shown, begun = []) => {
     const segment = state.get("segment"); // null: the first with a word
     const same = pictures ? picture === shown : text === trace.text && (segment ?? trace.segment) === trace.segment;
@@ -144,21 +146,27 @@ export function start(raw, root, { answer = raw.token && serverAt(raw.token), re
     trace.page.wishing = false;
     ask({ text, segment, picture, written, prefix, begun, ...changes(state), ...wanted, ...(raw.samples ? { writing: writingOf(state) } : {}) });
   });
-  const head = header({ ...raw, live: Boolean(answer) }, state, (given) => {
+  const top = header({ ...raw, live: Boolean(answer) }, state, (given) => {
     if (changed(state) || state.get("node") !== null) state.set({ ...UNCHANGED, node: "" });
     if (!pictures) state.keep({ text: given.text, segment: given.segment ?? "", gold: "" }); // links belong to the words of one sentence
     remember(state.fragment);
-    if (!pictures && !given.text.trim()) head.fault("faultEmpty"); // the user is about to type
+    if (!pictures && !given.text.trim()) top.fault("faultEmpty"); // the user is about to type
     else again(given.text, [], given.picture);
   }, receive);
-  const project = projector(head.node, state);
+  const project = projector(state);
+  const themed = themeButton(state);
+  const share = shareMenu();
   const undo = () => {
     state.set(UNCHANGED);
     again();
   };
   const rest = element("div");
-  head.node.querySelector("#language")?.before(tours.button);
-  root.replaceChildren(head.node, tours.node, rest);
+  const skip = element("a", { class: "skip", href: "#panel", onclick: (event) => {
+    event.preventDefault(); // the address holds the state
+    (rest.querySelector("#panel .word[tabindex='0'], #panel canvas[tabindex='0']") ?? document.getElementById("panel"))?.focus();
+  } });
+  top.tools.prepend(share.node, tours.button, project.button, themed.button);
+  root.replaceChildren(skip, top.node, tours.node, rest);
   showTooltips();
   // Tables that are filled when they are opened.
   rest.addEventListener("toggle", (event) => queueMicrotask(() => markTerms(event.target, document.documentElement.lang)), true);
@@ -173,7 +181,7 @@ export function start(raw, root, { answer = raw.token && serverAt(raw.token), re
     const typed = focused instanceof HTMLInputElement && focused.matches("#panel input") ? focused.value : null;
     const inPanel = Boolean(focused?.closest("#panel"));
     const open = [...document.querySelectorAll("#panel details[open][id]")].map(({ id }) => id);
-    const [left, top] = [scrollX, scrollY];
+    const [x, y] = [scrollX, scrollY];
     const text = words(state.get("lang"), trace.kind);
     const pinned = board.current();
     trace.page.pinned = pinned;
@@ -183,14 +191,19 @@ export function start(raw, root, { answer = raw.token && serverAt(raw.token), re
     rest.inert = partial;
     if (partial && !isEarly(name)) return;
     document.documentElement.lang = state.get("lang");
-    document.title = `${text.title}: ${trace.text}`;
-    project(text);
-    head.update(trace, text);
+    document.title = raw.title ?? `${text.title}: ${trace.text}`; // of a page that others find by its title
+    dress(state.get("theme"));
+    project.update(text);
+    themed.update(text);
+    skip.textContent = text.skip;
+    top.update(trace, text);
     if (!partial) tours.update(trace, text, names); // which reads all heads
     root.dataset.guessing = tours.guessing(); // what would give the answer away
     rest.hidden = tours.guessing() !== "";
+    share.node.hidden = rest.hidden || !trace.sites.length;
     if (!trace.sites.length) {
-      rest.replaceChildren(element("p", { class: "muted" }, pictures ? (live ? text.givePicture : text.chooseFirst) : trace.output ? text.unread : text.faultEmpty));
+      top.place(trace);
+      rest.replaceChildren(element("p", { class: "muted" }, trace.steps.length ? text.noAttention : pictures ? (live ? text.givePicture : text.chooseFirst) : trace.output ? text.unread : text.faultEmpty));
       return;
     }
     // A model in the page can be asked about texts, but not changed.
@@ -207,16 +220,18 @@ export function start(raw, root, { answer = raw.token && serverAt(raw.token), re
     rest.replaceChildren(
       ...tabs.rows,
       element("section", { role: "tabpanel", id: "panel", tabindex: "-1", "aria-labelledby": tabs.labelledBy },
-        ...(view.lead ? [view.lead] : [...path, ...about]),
+        ...pinRow(pinned, board, text), ...(view.aboutBelow ? [] : [...path, ...about]),
         ...(view.top ?? []), ...beside.says, ...(isOf(trace, state) ? [after(trace, text, undo)] : []),
-        ...(beside.early ? beside.body : []), ...view.body, ...(beside.early ? [] : beside.body), ...(view.lead ? [...path, ...about] : []),
-        pinRow(pinned, board, trace, shown, text), ...takingRow({ trace, state, name, view, made: raw.made, live }, text)),
+        ...(beside.early ? beside.body : []), ...view.body, ...(beside.early ? [] : beside.body), ...(view.aboutBelow ? [...path, ...about] : []),
+        ...wayIn(run?.commands ?? [], text, name === "run")),
       definitions(lang),
     );
+    top.place(trace, rest.hidden ? {} : view.pictured);
+    share.update({ trace, state, name, view, made: raw.made, live, pin: pinned ? null : () => board.pin(trace, shown) }, text);
     markTerms(byId("panel"), lang);
     for (const shown of document.querySelectorAll("[role='tab'][aria-selected='true']")) shown.scrollIntoView({ block: "nearest", inline: "nearest" });
     for (const id of open) document.getElementById(id)?.setAttribute("open", "");
-    scrollTo(left, top);
+    scrollTo(x, y);
     if (!focused?.id && !inPanel) return;
     const same = document.getElementById(focused?.id ?? "") ?? (inPanel ? byId("panel") : null);
     same?.focus({ preventScroll: true });

@@ -2,6 +2,7 @@
 
 import { cursorOf, siteOf } from "./cursor.js";
 import { element } from "./dom.js";
+import { percentOf } from "./overview/facts.js";
 import { readable } from "./trace.js";
 import { cellOpened, rowName } from "./views/board.js";
 
@@ -21,10 +22,10 @@ export function pathOf(trace, name, names, state, words) {
   const head = typeof shown === "number" ? words.pathHead(String(shown + 1)) : words[shown];
   const deepest = names.includes("row") ? "row" : over;
   const links = [
-    ["overview", words.pathModel, "overview"],
+    ["overview", words.pathModel, names.includes("flow") ? "flow" : "overview"],
     ["map", `${words[site.part]}, ${words.layerNumber(site.layer + 1)}, ${head}`, over],
     ["row", `“${map.rows[row] ?? rowName(trace, site, query, words)}”`, deepest],
-    ["cell", `→ “${map.columns[column] ?? readable(site.columnTokens[key])}”: ${weight.toFixed(3)}`, deepest],
+    ["cell", `“${map.columns[column] ?? readable(site.columnTokens[key])}” (${percentOf(weight)})`, deepest],
   ];
   const here = DEEP[name];
   return [element("nav", { class: "path", "aria-label": words.path }, ...links.map(([id, text, view], depth) =>

@@ -90,6 +90,8 @@ interface Step {
   token: string;
   log_probability: number;
   best: [string, number][];
+  ids: number[];
+  partitions: number[];
   gate: number | null;
 }
 

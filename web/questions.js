@@ -1,6 +1,6 @@
 /** The views by the question that each answers: a row of questions, and below it the views of the chosen one. */
 
-import { byId, element } from "./dom.js";
+import { byId, element, fading } from "./dom.js";
 import { termIn } from "./terms.js";
 import { QUESTIONS } from "./views/catalog.js";
 
@@ -46,5 +46,5 @@ function row(tabs, label, kind) {
       open(tabs[end ?? (i + step + tabs.length) % tabs.length]);
     },
   }, tab.text));
-  return element("nav", { role: "tablist", class: kind, "aria-label": label }, ...buttons);
+  return fading(element("nav", { role: "tablist", class: kind, "aria-label": label }, ...buttons));
 }

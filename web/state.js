@@ -41,15 +41,6 @@ function place() {
   };
 }
 
-/**
- * A number from 0 that is always there.
- *
- * @returns {Field<number>}
- */
-function count() {
-  return { initial: 0, read: natural, write: String };
-}
-
 /** @param {string} given */
 function natural(given) {
   return /^\d{1,9}$/.test(given) ? Number(given) : undefined;
@@ -62,8 +53,11 @@ const HEAD = {
   write: String,
 };
 
-/** The limits of the fields of sampling, and their steps; a number beyond them becomes the nearest. */
-export const LIMITS = { temperature: [0, 5, 0.1], top: [0, 1000, 1], tokens: [1, 500, 1], seed: [0, 2 ** 31, 1] };
+/** The limits of amounts, and their steps; a number beyond them becomes the nearest. */
+export const LIMITS = {
+  temperature: [0, 5, 0.1], top: [0, 1000, 1], tokens: [1, 500, 1], seed: [0, 2 ** 31, 1],
+  heat: [0.1, 2, 0.1], few: [0, 1000, 1], nucleus: [0.05, 1, 0.05],
+};
 
 /**
  * @param {number} initial
@@ -122,13 +116,17 @@ const FIELDS = {
   cell: text(),
   word: place(),
   other: place(),
-  moment: count(),
+  moment: place(),
   speed: oneOf("1", "0.5", "2", "4"),
   along: oneOf("steps", "minutes"),
+  heat: amount(1, LIMITS.heat),
+  few: amount(0, LIMITS.few),
+  nucleus: amount(1, LIMITS.nucleus),
   tour: text(),
   step: place(),
   game: text(),
   projector: oneOf("", "on"),
+  theme: oneOf("", "light", "dark"),
   lang: oneOf("", "en", "ko"),
   temperature: amount(0, LIMITS.temperature),
   top: amount(0, LIMITS.top),
@@ -235,7 +233,7 @@ export class State {
     return this.writtenOf(NAMES.filter((name) => this.values[name] !== this.base[name]));
   }
 
-  /** The state that the page opened with. @returns {Chosen} */
+  /** The state as the page was opened: what was chosen since does not count. @returns {Chosen} */
   get opened() {
     return fixed(this, this.base);
   }

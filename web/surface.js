@@ -105,15 +105,19 @@ export function paint(canvas, columns, rows, shades, colours) {
   return canvas;
 }
 
-/** @returns {Theme} */
+/** "light" or "dark", as `dress` of theme.js has set it. @returns {Theme} */
 export function theme() {
-  return matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+  return document.documentElement.dataset.theme === "dark" ? "dark" : "light";
 }
+
+/** What was measured by taking something away: another colour than that of attention. */
+export const EFFECT = { light: "#b85300", dark: "#ffb066" };
 
 export const GAP = 5; // px: from this cell size on, there are gaps between cells
 const SHAPES = 20_000; // cells that an SVG file draws one by one
 
 export const INK = { light: "#1c1e26", dark: "#eceef4" };
+export const MUTED = { light: "#5a5f70", dark: "#a4aabc" };
 export const PAPER = { light: "#fdfdfb", dark: "#1c1e26" };
 const FONT = 'system-ui, "Noto Sans KR", "Apple SD Gothic Neo", "Malgun Gothic", NanumGothic, sans-serif';
 
@@ -249,6 +253,19 @@ export class CanvasSurface {
   }
 
   /**
+   * @param {number} x
+   * @param {number} y
+   * @param {number} radius
+   * @param {string} fill
+   */
+  disc(x, y, radius, fill) {
+    this.context.fillStyle = fill;
+    this.context.beginPath();
+    this.context.arc(x, y, radius, 0, 2 * Math.PI);
+    this.context.fill();
+  }
+
+  /**
    * @param {Spot[]} points
    * @param {string} stroke
    * @param {number} thick
@@ -374,6 +391,16 @@ export class SvgSurface {
     this.parts.push(`<g transform="translate(${x} ${y})">`);
     draw();
     this.parts.push("</g>");
+  }
+
+  /**
+   * @param {number} x
+   * @param {number} y
+   * @param {number} radius
+   * @param {string} fill
+   */
+  disc(x, y, radius, fill) {
+    this.parts.push(`<circle cx="${x.toFixed(1)}" cy="${y.toFixed(1)}" r="${radius.toFixed(1)}" fill="${fill}"/>`);
   }
 
   /**

@@ -29,6 +29,8 @@ export class Site {
     this.raw = raw.arrays;
     /** The maps that were drawn, by what they depend on: see cursor.js. @type {Record<string, AttentionMap>} */
     this.maps = {};
+    /** Those of the whole model: see flow/model.js. @type {Record<string, AttentionMap>} */
+    this.flows = {};
     this.writes = raw.part === "decoder" || raw.part === "cross";
     const [heads, rows, columns] = raw.arrays.weights.shape;
     this.heads = heads;

@@ -1,7 +1,8 @@
 /** The page of `jumok serve`: a box to translate in, with what the model knows of its answer. */
 
 import { choice, element, field } from "./dom.js";
-import { BOX_WORDS } from "./translate_words.js";
+import { dress, whenSystemTurns } from "./theme.js";
+import { BOX_WORDS, SENTENCES } from "./translate_words.js";
 
 const PAUSE = 350; // milliseconds without a key, after which the text is translated
 const UNSURE = 0.5; // words below this probability are underlined
@@ -26,13 +27,21 @@ const between = () => {
   return { source: read, target: targets.includes(state.to) ? state.to : targets[0], sources, targets };
 };
 const parts = {};
+/** A language in the page's own language; its code where the browser does not know it. */
+const languageName = (code) => {
+  try {
+    return code ? new Intl.DisplayNames([state.language], { type: "language", fallback: "code" }).of(code) : "";
+  } catch {
+    return code; // it is not a code of the standard
+  }
+};
 
 function frame() {
   document.documentElement.lang = state.language;
   const own = words();
   document.title = `${own.title} · jumok`;
   const header = element("header", {},
-    element("h1", {}, own.title, element("small", {}, "jumok")),
+    element("h1", {}, own.title, element("small", {}, titleOf(own))),
     choice(own.language, [["en", "English"], ["ko", "한국어"]], state.language, (chosen) => {
       state.language = chosen;
       frame();
@@ -42,7 +51,7 @@ function frame() {
     return;
   }
   const pair = between();
-  const language = (label, codes, code, name) => choice(label, codes.map((each) => [each, model().languages[each]]), code, (chosen) => {
+  const language = (label, codes, code, name) => choice(label, codes.map((each) => [each, languageName(each)]), code, (chosen) => {
     state[name] = chosen;
     frame();
     later(0);
@@ -70,25 +79,50 @@ function frame() {
   } }, own.copy);
   page.replaceChildren(header,
     element("div", { class: "controls" },
-      choice(own.direction, data.models.map((each) => [each.id, each.name]), state.model, (chosen) => {
+      ...(data.models.length > 1 ? [choice(own.direction, data.models.map((each) => [each.id, each.name]), state.model, (chosen) => {
         state.model = chosen;
         frame();
         later(0);
-      }),
+      })] : []),
       ...(pair.sources.length ? [language(own.from, pair.sources, pair.source, "from"), language(own.to, pair.targets, pair.target, "to")] : []),
       ...(data.key ? [field(own.key, state.key, (given) => { state.key = given; later(0); })] : [])),
     parts.said,
     element("div", { class: "box" },
       element("div", { class: "side" },
-        element("h2", {}, element("label", { for: "source" }, own.source), pair.source), parts.input,
+        element("h2", {}, element("label", { for: "source" }, own.source), languageName(pair.source)), parts.input, ...examplesOf(pair.source),
         element("footer", {}, element("span"), element("button", { onclick: () => { parts.input.value = ""; later(0); parts.input.focus(); } }, own.clear))),
       element("div", { class: "side" },
-        element("h2", {}, element("span", {}, own.target), pair.target), parts.written, parts.source, parts.notes,
+        element("h2", {}, element("span", {}, own.target), languageName(pair.target)), parts.written, parts.source, parts.notes,
         element("footer", {}, parts.sure, copy))),
-    parts.others, element("p", { class: "help" }, own.hint),
+    parts.others, element("p", { class: "help hint" }, own.hint),
     element("details", { open: state.terms !== "" }, element("summary", {}, own.terms), element("p", { class: "help" }, own.termsHelp), parts.terms),
-    parts.attention, programs());
+    parts.attention, inside(), programs());
   show();
+}
+
+/** What is served: the languages of the one model, or the program's name. */
+function titleOf(own) {
+  const [only, other] = data.models;
+  if (!only || other || !only.source || !only.target) return "jumok";
+  return `${own.pair(languageName(only.source), languageName(only.target))} · ${only.id} · jumok`;
+}
+
+/** Sentences to click, while there is no text: in the languages that the page has some for. */
+function examplesOf(code) {
+  const texts = SENTENCES[code.split("-")[0]] ?? [];
+  parts.examples = element("div", { class: "examples", role: "group", "aria-label": words().examples }, ...texts.map((text) => element("button", {
+    type: "button", lang: code, onclick: () => {
+      parts.input.value = text;
+      later(0);
+      parts.input.focus();
+    } }, text)));
+  return [parts.examples];
+}
+
+/** The command that shows all layers and heads; the folder of the model is known on the server alone. */
+function inside() {
+  parts.inside = element("code", {});
+  return element("details", {}, element("summary", {}, words().inside), element("p", { class: "help" }, words().insideHelp), element("pre", {}, parts.inside));
 }
 
 function programs() {
@@ -170,6 +204,8 @@ function show() {
   parts.others.replaceChildren(...(single?.alternatives?.length
     ? [element("h2", { class: "muted" }, words().alternatives), element("ul", { class: "others" }, ...single.alternatives.map((each) => element("li", {}, each.text)))] : []));
   parts.attention.hidden = !single;
+  parts.examples.hidden = state.text.trim() !== "";
+  parts.inside.textContent = `jumok look MODEL '${(state.text.trim().split("\n")[0] || "...").replaceAll("'", "'\\''")}'`;
   if (parts.attention.open) attention();
 }
 
@@ -238,4 +274,6 @@ async function attention() {
           element("tr", {}, element("th", { scope: "row" }, each.piece), ...one.attention.matrix[row].map(cell)))))));
 }
 
+dress();
+whenSystemTurns(dress);
 frame();

@@ -1,9 +1,25 @@
 /** The texts of the page with the translation box. */
 
+/** Sentences to begin with, by the language that is translated from. */
+export const SENTENCES = {
+  de: ["Der Hund schläft im Garten.", "Wann fährt der nächste Zug?"],
+  en: ["The dog sleeps in the garden.", "When does the next train leave?"],
+  es: ["El perro duerme en el jardín.", "¿Cuándo sale el próximo tren?"],
+  fr: ["Le chien dort dans le jardin.", "Quand part le prochain train ?"],
+  ja: ["犬は庭で寝ています。", "次の電車はいつ出ますか。"],
+  ko: ["개가 정원에서 자고 있어요.", "다음 기차는 언제 떠나요?"],
+  pt: ["O cachorro dorme no jardim.", "Quando sai o próximo trem?"],
+  zh: ["狗在花园里睡觉。", "下一班火车什么时候开？"],
+};
+
 /** @satisfies {Texts} */
 export const BOX_WORDS = {
   en: {
     title: "Translate",
+    pair: (source, target) => `${source} → ${target}`,
+    examples: "Examples",
+    inside: "Look inside",
+    insideHelp: "Every layer and head, number by number, on the machine that has the model:",
     language: "Language",
     direction: "Model",
     from: "From",
@@ -46,6 +62,10 @@ export const BOX_WORDS = {
   },
   ko: {
     title: "번역",
+    pair: (source, target) => `${source} → ${target}`,
+    examples: "예문",
+    inside: "안을 들여다보기",
+    insideHelp: "모델이 있는 컴퓨터에서 이 명령으로 모든 층과 헤드를 숫자 하나하나까지 볼 수 있습니다.",
     language: "언어",
     direction: "모델",
     from: "원문 언어",

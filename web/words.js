@@ -1,13 +1,16 @@
 /** Every text of the page, in English and Korean. */
 
+import { CHANCES } from "./words_chances.js";
 import { COMPARE } from "./words_compare.js";
 import { FAULTS } from "./words_faults.js";
+import { FINDINGS } from "./words_findings.js";
 import { LAYERS } from "./words_layers.js";
 import { OVERVIEW } from "./words_overview.js";
 import { RUN } from "./words_run.js";
 import { TAKING } from "./words_taking.js";
 import { TASKS } from "./words_tasks.js";
 import { TOURS } from "./words_tours.js";
+import { FLOW } from "./words_flow.js";
 import { WALK } from "./words_walk.js";
 
 /** @satisfies {Texts} */
@@ -28,6 +31,7 @@ export const WORDS = {
     givePicture: "Give an image above: its path or a file.",
     chooseFirst: "Choose a photograph, or drop one on this page.",
     output: "Output",
+    noAttention: "This model has no attention that could be shown.",
     unread: "There is no word in this text: it is copied, and the model reads nothing.",
     segments: (shown, all) => `The model reads this text in ${all} segments. The views show segment ${shown}.`,
     examples: "Examples",
@@ -182,8 +186,8 @@ export const WORDS = {
     },
     barsTitle: (word) => `Attribution of “${word}”, shares of each measure in %`,
     valuesTitle: (word) => `Attribution of “${word}”, each measure in its own unit`,
-    ranksHere: (word) => `Rank correlation for “${word}” (× 100)`,
-    ranksMean: "Mean of all words (× 100)",
+    ranksHere: (word) => `Rank correlation for “${word}”`,
+    ranksMean: "Mean of all words",
     sharesTitle: "Share of the source, relative to the prefix (%)",
   },
   ko: {
@@ -202,6 +206,7 @@ export const WORDS = {
     givePicture: "위에 이미지의 경로를 적거나 파일을 고르세요.",
     chooseFirst: "사진을 고르거나 이 페이지 위로 끌어다 놓으세요.",
     output: "출력",
+    noAttention: "이 모델에는 보여 줄 어텐션이 없습니다.",
     unread: "단어가 없는 글이라 그대로 옮깁니다. 모델은 아무것도 읽지 않습니다.",
     segments: (shown, all) => `모델은 이 글을 세그먼트 ${all}개로 나누어 읽습니다. 화면은 ${shown}번째 세그먼트입니다.`,
     examples: "예문",
@@ -356,13 +361,13 @@ export const WORDS = {
     },
     barsTitle: (word) => `“${word}”에 대한 기여도, 방법마다의 비중(%)`,
     valuesTitle: (word) => `“${word}”에 대한 기여도, 방법마다의 단위로`,
-    ranksHere: (word) => `“${word}”의 순위 상관(× 100)`,
-    ranksMean: "모든 단어의 평균(× 100)",
+    ranksHere: (word) => `“${word}”의 순위 상관`,
+    ranksMean: "모든 단어의 평균",
     sharesTitle: "접두부와 비교한 원문의 비중(%)",
   },
 };
 
-/** @typedef {typeof WORDS.en & typeof COMPARE.en & typeof FAULTS.en & typeof LAYERS.en & typeof OVERVIEW.en & typeof WALK.en & typeof RUN.en & typeof TAKING.en & typeof TOURS.en & import("./words_tasks.js").TaskWords} Words */
+/** @typedef {typeof WORDS.en & typeof CHANCES.en & typeof FINDINGS.en & typeof FLOW.en & typeof COMPARE.en & typeof FAULTS.en & typeof LAYERS.en & typeof OVERVIEW.en & typeof WALK.en & typeof RUN.en & typeof TAKING.en & typeof TOURS.en & import("./words_tasks.js").TaskWords} Words */
 
 /**
  * The texts; some differ from task to task.
@@ -375,5 +380,5 @@ export function words(lang, { reads, writes, texts }) {
   const known = lang === "ko" ? "ko" : "en";
   /** @type {Record<string, object>} */
   const tasks = TASKS[known];
-  return /** @type {any} */ ({ ...WORDS[known], ...COMPARE[known], ...FAULTS[known], ...LAYERS[known], ...OVERVIEW[known], ...WALK[known], ...RUN[known], ...TAKING[known], ...TOURS[known], ...tasks[`${reads}-${writes}`], ...texts[known] });
+  return /** @type {any} */ ({ ...WORDS[known], ...CHANCES[known], ...COMPARE[known], ...FAULTS[known], ...FINDINGS[known], ...LAYERS[known], ...OVERVIEW[known], ...FLOW[known], ...WALK[known], ...RUN[known], ...TAKING[known], ...TOURS[known], ...tasks[`${reads}-${writes}`], ...texts[known] });
 }

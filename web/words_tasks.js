@@ -66,6 +66,9 @@ const LABELLED_KO = {
   matteredHelp: "지도마다 다른 방법으로 이미지의 각 칸이 레이블에 기여한 정도를 잽니다. 밝은 곳이 기여한 곳이고, 테두리 친 칸은 레이블의 확률을 낮춘 곳입니다. 어텐션은 마지막 층의 어텐션이고, 롤아웃과 흐름은 모든 층의 어텐션 가중치를 칸까지 따라 내려갑니다. 기울기는 칸이 조금 바뀔 때 확률의 변화, 가리기(occlusion)는 칸의 벡터를 0으로 만들 때, 픽셀 가리기는 칸의 픽셀을 덮을 때 레이블의 확률이 얼마나 줄어드는지를 나타냅니다. 방법끼리 어긋날 때가 많으며, 얼마나 어긋나는지는 순위 상관 표에 나옵니다.",
 };
 
+const LABELLED_TEXT_EN = "Each column is a different measure of how much each word contributed to the label. Bars are percentages; a hollow bar made the label less probable. Attention is that of the last layer, gathered as the label's vector is; gradients give the effect of a small change of the word, occlusion how much less probable the label becomes without it. The measures often disagree; the rank correlation shows how much: 1 is the same order, 0 is chance.";
+const LABELLED_TEXT_KO = "열마다 다른 방법으로 각 단어가 레이블에 기여한 정도를 잽니다. 막대는 백분율이고, 속이 빈 막대는 레이블의 확률을 낮추었다는 뜻입니다. 어텐션은 마지막 층의 어텐션을 레이블의 벡터와 같은 방식으로 모은 것이고, 기울기는 단어가 조금 바뀔 때 확률의 변화, 가리기(occlusion)는 그 단어가 없으면 레이블의 확률이 얼마나 줄어드는지를 나타냅니다. 방법끼리 어긋날 때가 많은데, 순위 상관이 그 정도를 보여 줍니다. 1이면 순서가 같고 0이면 우연과 같습니다.";
+
 /** @satisfies {Texts} */
 export const TASKS = {
   en: {
@@ -98,6 +101,8 @@ export const TASKS = {
       ...OWN_EN, ...SWITCHES_EN,
       beam: "Labels",
       output: "Label",
+      outputWord: "Label",
+      matteredHelp: LABELLED_TEXT_EN,
       boardHelp: "Rows and columns are words of the text. The stronger a cell's colour, the more attention the row's word pays to the column's word.",
       beamHelp: "The probability of each label.",
     },
@@ -141,6 +146,8 @@ export const TASKS = {
       ...OWN_KO, ...SWITCHES_KO,
       beam: "레이블",
       output: "레이블",
+      outputWord: "레이블",
+      matteredHelp: LABELLED_TEXT_KO,
       boardHelp: "행과 열은 텍스트의 단어입니다. 칸의 색이 뚜렷할수록 행의 단어가 열의 단어에 더 많이 주목했다는 뜻입니다.",
       beamHelp: "레이블마다 확률을 보여 줍니다.",
     },

@@ -14,13 +14,6 @@ function with_(value, particle) {
   return `${said}${{ 을: final ? "을" : "를", 은: final ? "은" : "는" }[particle]}`;
 }
 
-/** The symbols of the operations, the same in every language but for a few. */
-const SYMBOLS = {
-  state: "s", input: "x", query: "q", keys: "k", products: "q · k", cap: "cap", bias: "+ b",
-  weights: "÷ Σ", sum: "Σ w v", mixed: "[z₁ … z]", output: "W_O", residual: "+ s", hidden: "FFN ↑", fed: "FFN ↓", fedSum: "+",
-  cell: "sₜ", known: "[s; c]", shown: "h", logits: "logits", exp: "eˢ",
-};
-
 const percent = (share) => `${(100 * share).toFixed(share < 0.1 ? 1 : 0)} %`;
 
 /** @satisfies {Texts["en"]} */
@@ -28,10 +21,10 @@ const EN = {
   walk: "The walk",
   walkHelp: "One word on its way through the model, with the model's own numbers. Play it, or move with the buttons or the arrow keys.",
   walkStill: "Your system asks for less motion, so nothing moves by itself: use the steps.",
-  walkQuery: "Word", walkCell: "Cell", walkWrites: { label: "label", gaps: "word in the gap" },
-  walkFirst: "To the beginning", walkBack: "Step back", walkPlay: "Play", walkPause: "Pause", walkNext: "Step forward",
-  walkSpeed: "Speed", walkAt: "Moment of the walk", walkMoment: (at, count) => `${at} of ${count}`,
-  walkPath: "Operations", walkStage: "The vectors of this moment: the arrow keys step, the space bar plays",
+  walkQuery: "Word", walkCell: "Cell",
+  player: "Play and step", playerFirst: "To the beginning", playerBack: "Step back", playerPlay: "Play", playerPause: "Pause", playerNext: "Step forward",
+  playerSpeed: "Speed", playerAt: "Moment", playerMoment: (at, count) => `${at} of ${count}`,
+  walkPath: "Stages", walkStage: "The vectors of this moment: the arrow keys step, the space bar plays",
   walkLegend: (scales) => `negative, zero, positive; the ends of the colours are ${scales.map(({ name, most }) => `±${number(most, 2)} for ${name}`).join(", ")}`,
   walkTable: "All keys as a table", walkVectors: "All vectors as numbers",
   walkHeld: (count, rows, limit) => `This page holds the whole way for ${count} of ${rows} positions of this layer, because it keeps at most ${limit} kB of vectors. For this position it shows the attention only; the live page (jumok look) shows all of it.`,
@@ -44,7 +37,8 @@ const EN = {
     hidden: "hidden units", fed: "feed-forward adds", fedSum: "sum", fedNormed: "norm", sum: "z", context: "context", product: "q · k", score: "score", power: "e^(score − max)",
     weight: "weight", value: "weight × value", key: "key", cell: "new state", known: "state, context, word", knownLuong: "state, context", shown: "output h", logit: "logit", probability: "probability",
     before: "state before", length: "length" },
-  walkSymbols: { ...SYMBOLS, scale: "÷ √d", mask: "mask", norm: "norm", fedNormed: "norm", next: "next word", end: "next" },
+  walkStages: { state: "state", query: "query", keys: "keys", scores: "scores", softmax: "softmax", weights: "weights", sum: "weighted sum", cell: "new state",
+    output: "output", norm: "norm", feed: "feed-forward", logits: "logits", next: "prediction", end: "onward" },
   walkSays: {
     state: ({ writes, read, next, label, width, layer, recurrent }) => recurrent
       ? `“${read}” is being read, and “${next}” will be written. So far the decoder remembers the sentence as its state s: ${width} numbers.`
@@ -78,6 +72,7 @@ const EN = {
         : `Softmax, second half: each is divided by the sum. “${name}” gets ${number(power)} / ${number(sum)} = ${number(weight)}, which is ${percent(weight)} of the attention.`,
     sum: ({ name, weight, sofar }) => `${number(weight)} × the value of “${name}” is added to the result z. So far ${percent(sofar)} of the attention is spent.`,
     sumOthers: ({ count, weight, sofar }) => `The ${count} other keys share ${number(weight)} of the weight; their values are added, too. Now ${percent(sofar)} of the attention is spent.`,
+    result: ({ name, weight, count, width }) => `Of ${count} keys “${name}” has the largest weight, ${number(weight)} (${percent(weight)}). The values, each times its weight, add up to the result z: ${width} numbers.`,
     mixed: ({ heads, head, width }) => heads > 1
       ? `What all ${heads} heads found lies side by side, ${width} numbers; head ${head}, whose way this was, is framed.`
       : `What the attention found: ${width} numbers.`,
@@ -113,10 +108,10 @@ const KO = {
   walk: "따라가기",
   walkHelp: "단어 하나가 모델을 지나가는 길을 모델의 실제 숫자로 따라갑니다. 재생하거나, 버튼이나 화살표 키로 한 단계씩 넘기세요.",
   walkStill: "시스템에서 움직임 줄이기를 켜 두었으므로 저절로 움직이지 않습니다. 단계 버튼을 쓰세요.",
-  walkQuery: "단어", walkCell: "칸", walkWrites: { label: "레이블", gaps: "빈칸의 단어" },
-  walkFirst: "처음으로", walkBack: "한 단계 뒤로", walkPlay: "재생", walkPause: "일시 정지", walkNext: "한 단계 앞으로",
-  walkSpeed: "속도", walkAt: "따라가는 순간", walkMoment: (at, count) => `${count}단계 중 ${at}`,
-  walkPath: "연산", walkStage: "이 순간의 벡터. 화살표 키로 넘기고 스페이스 바로 재생합니다",
+  walkQuery: "단어", walkCell: "칸",
+  player: "재생과 단계", playerFirst: "처음으로", playerBack: "한 단계 뒤로", playerPlay: "재생", playerPause: "일시 정지", playerNext: "한 단계 앞으로",
+  playerSpeed: "속도", playerAt: "순간", playerMoment: (at, count) => `${count}단계 중 ${at}`,
+  walkPath: "단계", walkStage: "이 순간의 벡터. 화살표 키로 넘기고 스페이스 바로 재생합니다",
   walkLegend: (scales) => `음수, 0, 양수. 색의 양 끝은 ${scales.map(({ name, most }) => `${name} ±${number(most, 2)}`).join(", ")}입니다`,
   walkTable: "모든 키를 표로 보기", walkVectors: "모든 벡터를 숫자로 보기",
   walkHeld: (count, rows, limit) => `이 페이지에는 벡터를 ${limit} kB까지만 담으므로 이 층에서는 ${rows}개 위치 중 ${count}개만 전체 길이 들어 있습니다. 이 위치에서는 어텐션만 보여 줍니다. 실시간 페이지(jumok look)에서는 모두 볼 수 있습니다.`,
@@ -129,7 +124,8 @@ const KO = {
     hidden: "은닉 유닛", fed: "피드포워드가 더하는 것", fedSum: "합", fedNormed: "정규화", sum: "z", context: "문맥", product: "q · k", score: "점수", power: "e^(점수 − 최대)",
     weight: "가중치", value: "가중치 × 값(value)", key: "키", cell: "새 상태", known: "상태, 문맥, 단어", knownLuong: "상태, 문맥", shown: "출력 h", logit: "로짓", probability: "확률",
     before: "앞의 상태", length: "길이" },
-  walkSymbols: { ...SYMBOLS, scale: "÷ √d", mask: "마스크", norm: "정규화", fedNormed: "정규화", logits: "로짓", next: "다음 단어", end: "다음" },
+  walkStages: { state: "상태", query: "쿼리", keys: "키", scores: "점수", softmax: "소프트맥스", weights: "가중치", sum: "가중합", cell: "새 상태",
+    output: "출력", norm: "정규화", feed: "피드포워드", logits: "로짓", next: "예측", end: "다음" },
   walkSays: {
     state: ({ writes, read, next, label, width, layer, recurrent }) => recurrent
       ? `“${read}” 토큰을 읽는 중이고 다음에 쓸 것은 “${next}”입니다. 디코더는 지금까지의 문장을 상태 s, 곧 숫자 ${width}개로 기억합니다.`
@@ -163,6 +159,7 @@ const KO = {
         : `softmax의 뒷부분: 각각을 합으로 나눕니다. “${name}”: ${number(power)} / ${number(sum)} = ${number(weight)}, 곧 주목의 ${percent(weight)}입니다.`,
     sum: ({ name, weight, sofar }) => `“${name}”의 값(value)에 ${with_(weight, "을")} 곱해 결과 z에 더합니다. 지금까지 주목의 ${percent(sofar)}를 썼습니다.`,
     sumOthers: ({ count, weight, sofar }) => `나머지 키 ${count}개의 가중치는 모두 ${number(weight)}입니다. 그 값(value)들도 더합니다. 지금까지 주목의 ${percent(sofar)}를 썼습니다.`,
+    result: ({ name, weight, count, width }) => `키 ${count}개 중 “${name}”의 가중치가 ${number(weight)}(${percent(weight)})로 가장 큽니다. 값(value)마다 가중치를 곱해 모두 더한 것이 결과 z, 곧 숫자 ${width}개입니다.`,
     mixed: ({ heads, head, width }) => heads > 1
       ? `헤드 ${heads}개가 찾은 것을 나란히 놓으면 숫자 ${width}개입니다. 지금까지 따라온 헤드 ${head}에 테두리가 있습니다.`
       : `어텐션이 찾은 것, 숫자 ${width}개입니다.`,

@@ -15,7 +15,9 @@ from pathlib import Path
 
 import numpy as np
 
+from jumok.attention.role import Part
 from jumok.bundle.reading import read_bundle
+from jumok.config.recurrent import RecurrentConfig
 from jumok.data.tokenizer import END, PAD, START, UNKNOWN
 from jumok.decoding import DecodingOptions
 from jumok.decoding.native import rules_of
@@ -70,9 +72,9 @@ MODELS[facts.task].load(facts, blobs).then((model) => {{
       const found = await model.answer({{ text, writing: USUAL }}, {{ say }});
       return [said, found.output];
     }},
-    resized: async ([bytes, side]) => [...scaled(await decoded(fileOf(bytes)), side).bytes],
+    resized: async ([bytes, shape]) => [...scaled(await decoded(fileOf(bytes)), shape).bytes],
     received: (bytes) => model.receive(fileOf(bytes)),
-    remembered: (picture) => [...model.eye.read(model.given.get(picture).pixels.bytes).memory],
+    remembered: (picture) => [...model.eye.read(model.given.get(picture).pixels).memory],
     shared: ([logs, temperature, topK]) => [...shares(Float32Array.from(logs), temperature, topK)],
     counted: ([probabilities, seed, count]) => {{
       const uniform = uniforms(seed);
@@ -112,8 +114,11 @@ def bare_page(model: PageModel, file: Path, wasm: bytes | None = None, **facts: 
 def engine_answers(translator: WebTranslator, texts: list[str]) -> dict[str, np.ndarray]:
     """By "number of the text/what": tokens, log-probabilities, and the weights of each part."""
     config = translator.config
-    layers = {"encoder": config.encoder_layers, "decoder": config.decoder_layers}
-    layers["cross"] = config.decoder_layers
+    if isinstance(config, RecurrentConfig):
+        layers: dict[Part, int] = {"cross": int(config.looks)}
+    else:
+        layers = {"encoder": config.encoder_layers, "decoder": config.decoder_layers}
+        layers["cross"] = config.decoder_layers
     watched = [WatchedAttention(part, n) for part, count in layers.items() for n in range(count)]
     found = {}
     for number, text in enumerate(texts):

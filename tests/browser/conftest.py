@@ -97,6 +97,14 @@ def walked(page: object, wanted: str | None = None) -> list[str]:
     return page.locator("html").evaluate(OPEN, wanted)
 
 
+def take(page: object, what: str) -> None:
+    """Clicks a button of the menu *Share*, by its id."""
+    button = page.locator(f"#{what}")
+    if not button.is_visible():
+        page.locator("#share-open").click()
+    button.click()
+
+
 def open_view(page: object, wanted: str) -> None:
     """Opens the view with this name, or of this id; nothing may lie over a tab that is clicked.
 

@@ -5,7 +5,7 @@
 (() => {
   const part = (value) => (value <= 0.04045 * 255 ? value / 255 / 12.92 : ((value / 255 + 0.055) / 1.055) ** 2.4);
   const light = ([red, green, blue]) => 0.2126 * part(red) + 0.7152 * part(green) + 0.0722 * part(blue);
-  const paper = () => (matchMedia("(prefers-color-scheme: dark)").matches ? [28, 30, 38] : [253, 253, 251]);
+  const paper = () => (document.documentElement.dataset.theme === "dark" ? [28, 30, 38] : [253, 253, 251]);
   window.drawn = [];
   window.watching = true;
   const fill = CanvasRenderingContext2D.prototype.fillText;

@@ -118,3 +118,32 @@ def test_the_languages_of_a_model_of_several_are_chosen(browser, tiny_bundle, tm
             assert answered.value.json()["answers"][0]["text"] == answer["answers"][0]["text"]
         assert not person.serious()
         assert not person.faults
+
+
+def test_a_sentence_to_click_and_the_way_inside(browser, tiny_bundle, tmp_path):
+    """Languages by their names, an example, and the command with the text that is typed."""
+    folder = shutil.copytree(tiny_bundle, tmp_path / "model")
+    config = json.loads((folder / "config.json").read_text())
+    config |= {"source_language": "en", "target_language": "ko"}
+    (folder / "config.json").write_text(json.dumps(config))
+    with serving(tmp_path, f"tiny={folder}") as server:
+        person = reader(browser, server, "ko-KR")
+        page = person.page
+        page.set_default_timeout(60_000)
+        assert page.locator("h1").inner_text() == "번역 영어 → 한국어 · tiny · jumok"
+        page.locator(".examples button").first.click()
+        text = page.locator("#source").input_value()
+        page.wait_for_selector(".written span")
+        assert page.locator(".examples").is_hidden()
+        page.get_by_text("안을 들여다보기").click()
+        assert page.locator("details code").inner_text() == f"jumok look MODEL '{text}'"
+        page.get_by_label("원문", exact=True).fill("don't")
+        page.wait_for_selector("details code >> text=don")
+        assert page.locator("details code").inner_text() == "jumok look MODEL 'don'\\''t'"
+        for theme in ("light", "dark"):
+            page.emulate_media(color_scheme=theme)
+            for width in (1280, 400):
+                page.set_viewport_size({"width": width, "height": 800})
+                assert not person.serious()
+                assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert not person.faults

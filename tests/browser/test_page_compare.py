@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from jumok.inspection.page.source import source_folder
 from tests.browser.comparing import difference, distance, edits, names, tables, whole_map
-from tests.browser.conftest import open_controls, open_view, views_of
+from tests.browser.conftest import open_controls, open_view, take, views_of
 from tests.inspection.traces import HOSTILE, trace
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
@@ -274,7 +274,7 @@ def test_the_comparison_is_for_everybody(opened, language):
         data = Path(found.value.path()).read_bytes()
         assert data.startswith(begins)
     with reader.page.expect_download() as found:
-        reader.page.locator("#save-svg").click()
+        take(reader.page, "save-svg")
     assert Path(found.value.path()).read_text("utf-8").count("<g transform") == 3
 
 

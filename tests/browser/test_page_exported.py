@@ -24,6 +24,7 @@ from tests.browser.comparing import aligned, names, tables
 from tests.browser.conftest import open_controls
 from tests.conftest import TINY_TEXT
 from tests.systems.test_ordinary_module import transformer
+from tests.systems.untrained import write_rnn
 from tests.tracing.test_same_answer import LINES
 
 pytestmark = [
@@ -86,6 +87,36 @@ def test_the_page_computes_the_bits_of_the_engine(asked, tmp_path, kind, changes
         steps = [step["log_probability"] for step in found["steps"]]
         known = expected[f"{number}/log_probabilities"]  # without END's, where a text was cut
         np.testing.assert_allclose(steps[: len(known)], known, atol=1e-5)
+        check_weights(found["sites"], number, expected)
+
+
+@pytest.mark.parametrize(
+    ("kind", "changes"),
+    [
+        ("int8", {}),
+        ("int8", {"cell": "lstm", "encoder_layers": 2, "tied": "none", "order": "luong"}),
+        ("bf16", {"bidirectional": False, "attention": "dot", "gate": True, "output_bias": True}),
+        ("fp32", {"decoder_layers": 2, "order": "gnmt", "coverage": True, "tied": "target"}),
+        ("fp32", {"attention": "none", "cell": "rnn", "first_state": "copy"}),
+    ],
+    ids=str,
+)
+def test_an_rnn_translates_as_the_engine(asked, tmp_path, kind, changes):
+    folder = write_rnn(tmp_path / "model", **changes)
+    tokenizer = Tokenizer.load(folder / TOKENIZER)
+    texts = [each for each in SENTENCES if len(tokenizer.encode(each)) <= 61][:8]
+    expected, page = on_plain_processor(folder, kind, texts, tmp_path)
+    look = asked(page)
+    for number, text in enumerate(texts):
+        found = look("looked", {"text": text})
+        tokens = expected[f"{number}/tokens"].tolist()
+        assert found["findings"]["written"] == tokens, text
+        assert found["output"] == re.sub(" {2,}", " ", tokenizer.decode(tokens).strip())
+        steps = [step["log_probability"] for step in found["steps"]]
+        known = expected[f"{number}/log_probabilities"]
+        np.testing.assert_allclose(steps[: len(known)], known, atol=1e-5)
+        attention = changes.get("attention") != "none"
+        assert [site["name"] for site in found["sites"]] == ["decoder.attention"] * attention
         check_weights(found["sites"], number, expected)
 
 

@@ -10,6 +10,8 @@ from PIL import Image
 
 from jumok.bundle.reading import read_bundle
 from jumok.data.captions.store import pixel_reader
+from jumok.data.files.images import read_image
+from jumok.data.pictures.corpus import Shape
 from jumok.decoding.native import rules_of
 from jumok.engine.forced import WatchedAttention
 from jumok.engine.structures import library
@@ -65,10 +67,12 @@ def test_pixels_are_those_of_python(asked, exported):
     whole[:, :, 3] = np.where(whole[:, :, 3] > 99, 255, 0)
     files.append(file_of(Image.fromarray(whole)))
     for number, content in enumerate(files):
-        for side in (13, 8, 50):
-            expected = pixel_reader(side).read(content, "given").transpose(1, 2, 0)
-            shown = np.array(page("resized", [list(content), side])).reshape(expected.shape)
-            np.testing.assert_array_equal(shown, expected, f"image {number}, {side}")
+        for shape in (Shape(13, 13, 3), Shape(8, 50, 3), Shape(37, 4, 3), Shape(28, 28, 1)):
+            expected = shape.fit(read_image(content, "given"))
+            shown = np.array(page("resized", [list(content), vars(shape)]))
+            np.testing.assert_array_equal(
+                shown.reshape(expected.shape), expected, f"image {number}, {shape}"
+            )
 
 
 def test_what_is_half_transparent_and_what_jpeg_has_lost_differs_little(asked, exported):
@@ -78,8 +82,9 @@ def test_what_is_half_transparent_and_what_jpeg_has_lost_differs_little(asked, e
         file_of(Image.fromarray(noise(19, 31, 4))),
         file_of(smooth, "JPEG", quality=90),
     ):
-        expected = pixel_reader(13).read(content, "given").transpose(1, 2, 0)
-        shown = np.array(page("resized", [list(content), 13])).reshape(expected.shape)
+        shape = Shape(13, 13, 3)
+        expected = shape.fit(read_image(content, "given"))
+        shown = np.array(page("resized", [list(content), vars(shape)])).reshape(expected.shape)
         assert np.abs(shown - expected.astype(int)).mean() <= 1
 
 

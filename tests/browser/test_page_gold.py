@@ -8,7 +8,7 @@ from jumok.alignment.words import Link
 from jumok.evaluation.alignment import parse_gold, score_links, with_gold
 from jumok.inspection.trace import Trace
 from jumok.plot.board import board, matrix
-from tests.browser.conftest import open_controls
+from tests.browser.conftest import open_controls, take
 from tests.inspection.traces import trace
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
@@ -105,7 +105,7 @@ def test_cells_are_linked_by_mouse_and_by_keyboard(opened):
 def test_saved_picture_has_the_frames(opened):
     reader = opened(with_gold(trace(), parse_gold(GOLD)))
     with reader.page.expect_download() as found:
-        reader.page.locator("#save-svg").click()
+        take(reader.page, "save-svg")
     svg = found.value.path().read_text(encoding="utf-8")
     assert svg.count('stroke="#c45a00"') == 4
     assert svg.count('stroke-dasharray="4 3"') == 1

@@ -13,8 +13,9 @@ from jumok.inspection.trace import Trace
 from jumok.tracing.catalog import load_family
 from jumok.tracing.request import Analyses
 from tests.browser.conftest import PATIENCE
+from tests.browser.effects import chance, says_effect, steps_of_word
 from tests.browser.kinds import GATED, SHORT
-from tests.browser.test_page_overview import change_of, percent, word_map
+from tests.browser.test_page_overview import percent, word_map
 from tests.systems.pictures import write_captioner, write_noise, write_pictures
 
 expect = pytest.importorskip("playwright.sync_api", reason="needs the package playwright").expect
@@ -101,7 +102,9 @@ def test_every_word_is_guessed_from_its_own_map(opened, captioned):
             maps[word].max(), abs=0.0051
         )
         drop = captioned.findings.attribution["words"].measures["blank"]["picture"]
-        assert change_of(said) == pytest.approx(drop[word][maps[word].argmax()], abs=0.06)
+        steps = steps_of_word(captioned, "target", word)
+        lost = drop[word][maps[word].argmax()] * len(steps)
+        assert says_effect(said, lost, chance(captioned, steps))
         overlap = SHARED.search(said)
         assert (overlap is None) == (guess == word)
         if overlap:

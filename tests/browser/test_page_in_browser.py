@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from jumok.inspection.hooks.intervene import Change
-from tests.browser.conftest import open_controls, open_view
+from tests.browser.conftest import open_controls, open_view, take
 from tests.inspection.traces import HOSTILE, softmax, trace
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
@@ -160,12 +160,12 @@ def test_tokens_are_text_whatever_they_say(opened):
 def test_the_picture_can_be_saved_as_it_is_seen(opened, tmp_path):
     reader = opened(trace(source=HOSTILE))
     with reader.page.expect_download() as found:
-        reader.page.locator("#save-svg").click()
+        take(reader.page, "save-svg")
     text = Path(found.value.path()).read_text(encoding="utf-8")
     assert text.startswith("<svg")
     assert "&#60;img src=x" in text
     with reader.page.expect_download() as found:
-        reader.page.locator("#save-png").click()
+        take(reader.page, "save-png")
     assert Path(found.value.path()).read_bytes().startswith(b"\x89PNG")
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from jumok.inspection.trace import Axis, Site, Trace
+from tests.browser.conftest import take
 from tests.inspection.traces import softmax, trace
 
 STOPS = ((253, 253, 251), (202, 214, 240), (130, 152, 216), (62, 78, 192), (24, 28, 92))
@@ -64,7 +65,7 @@ def test_labels_that_fit_are_drawn_and_no_others(opened):
     reader = opened(large(160))
     reader.choose("Rows and columns", "tokens")
     with reader.page.expect_download() as found:
-        reader.page.locator("#save-svg").click()
+        take(reader.page, "save-svg")
     text = Path(found.value.path()).read_text(encoding="utf-8")
     labels = re.findall(r">(w\d+)</text>", text)
     assert labels == 2 * [f"w{i}" for i in range(0, 160, 2)]
@@ -81,7 +82,7 @@ def test_many_cells_are_one_picture_in_a_figure(opened, tokens, shapes, pictures
     reader = opened(large(tokens))
     reader.choose("Rows and columns", "tokens")
     with reader.page.expect_download() as found:
-        reader.page.locator("#save-svg").click()
+        take(reader.page, "save-svg")
     text = Path(found.value.path()).read_text(encoding="utf-8")
     assert (text.count("<rect"), text.count("<image")) == (shapes, pictures)
 

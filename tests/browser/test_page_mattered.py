@@ -10,7 +10,7 @@ import jumok
 from jumok.inspection.hooks.intervene import Change, RowEdit
 from jumok.inspection.trace import Trace
 from jumok.tracing.catalog import load_family
-from tests.browser.conftest import open_controls, open_view, views_of
+from tests.browser.conftest import open_controls, open_view, take, views_of
 from tests.inspection.traces import HOSTILE, found
 from tests.systems.lm import write_lm
 
@@ -117,7 +117,7 @@ def test_the_picture_is_saved_with_its_words(opened, recorded):
     reader = opened(replace(recorded, axes=axes))
     reader.tab(VIEW)
     with reader.page.expect_download() as found:
-        reader.page.locator("#save-svg").click()
+        take(reader.page, "save-svg")
     text = Path(found.value.path()).read_text(encoding="utf-8")
     assert "&#60;img src=x" in text
     assert "gradient × input" in text

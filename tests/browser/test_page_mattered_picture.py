@@ -16,7 +16,7 @@ from jumok.serving.local import LocalServer
 from jumok.serving.pictures import ServedPictures
 from jumok.systems.captioner import Captioner
 from jumok.tracing.comparison import Comparison
-from tests.browser.conftest import open_view, views_of
+from tests.browser.conftest import open_view, take, views_of
 from tests.inspection.traces import found
 from tests.systems.pictures import write_captioner, write_noise
 
@@ -88,7 +88,7 @@ def test_one_scale_is_the_largest_share_of_any_word(opened, recorded):
     for row in rows:
         reader.page.locator(f"#written-{row}").click()
         with reader.page.expect_download() as found:
-            reader.page.locator("#save-svg").click()
+            take(reader.page, "save-svg")
         said.append(Path(found.value.path()).read_text(encoding="utf-8"))
     assert all(f"Full brightness: {100 * most:.1f} %" in text for text in said)
     for row, text in zip(rows, said, strict=True):
@@ -109,7 +109,7 @@ def test_the_veil_is_lifted_by_the_share(opened, recorded):
     reader = opened(recorded)
     reader.tab(VIEW)
     with reader.page.expect_download() as found:
-        reader.page.locator("#save-svg").click()
+        take(reader.page, "save-svg")
     text = Path(found.value.path()).read_text(encoding="utf-8")
     veils = re.findall(r'href="(data:image/png[^"]+)"', text)[1::2]
     rows = range(len(recorded.axes["target"].texts))
@@ -171,7 +171,7 @@ def test_what_is_seen_is_saved(opened, recorded):
     reader = opened(recorded)
     reader.tab(VIEW)
     with reader.page.expect_download() as found:
-        reader.page.locator("#save-png").click()
+        take(reader.page, "save-png")
     assert Path(found.value.path()).read_bytes().startswith(b"\x89PNG")
 
 

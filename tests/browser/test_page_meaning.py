@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from jumok.inspection.trace import Axis, Site, Trace
+from tests.browser.conftest import take
 from tests.inspection.traces import softmax, trace
 
 expect = pytest.importorskip("playwright.sync_api", reason="needs the package playwright").expect
@@ -157,7 +158,7 @@ def test_every_map_has_a_bar_of_its_colours_with_numbers(opened, view, language)
 def test_saved_figures_have_the_bar_too(opened):
     reader = opened(faint())
     with reader.page.expect_download() as found:
-        reader.page.locator("#save-svg").click()
+        take(reader.page, "save-svg")
     text = Path(found.value.path()).read_text(encoding="utf-8")
     assert f">{faint().sites[0].weights[2].max():.3f}</text>" in text
 

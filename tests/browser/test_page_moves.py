@@ -14,7 +14,7 @@ from jumok.kinds import KINDS, Kind
 from jumok.serving.answers import answers
 from jumok.serving.local import LocalServer
 from jumok.tracing.comparison import Comparison
-from tests.browser.conftest import PATIENCE, open_controls, open_view, views_of
+from tests.browser.conftest import PATIENCE, open_controls, open_view, take, views_of
 from tests.inspection.traces import node, read_findings, softmax, trace
 
 expect = pytest.importorskip("playwright.sync_api", reason="needs the package playwright").expect
@@ -281,7 +281,7 @@ def test_what_was_written_is_listed_though_it_was_not_likely(opened):
 def test_a_saved_picture_is_called_after_model_view_and_text(opened):
     reader = opened(replace(trace(), model="a/b"))
     with reader.page.expect_download() as found:
-        reader.page.locator("#save-svg").click()
+        take(reader.page, "save-svg")
     assert found.value.suggested_filename == "a-b-board-a-cat-ran.svg"
 
 

@@ -1,6 +1,5 @@
 """The overview: every generated sentence is computed again, from the trace and the model."""
 
-import math
 import re
 from dataclasses import replace
 
@@ -12,6 +11,7 @@ from jumok.inspection.trace import Axis, Site, Trace
 from jumok.tracing.catalog import load_family
 from jumok.tracing.request import Analyses
 from tests.browser.conftest import Reader, open_controls
+from tests.browser.effects import chance, says_effect, steps_of_word
 from tests.browser.kinds import SHORT, whole
 from tests.browser.test_page_kinds import CONTROLS, named
 from tests.inspection.traces import HOSTILE, found, trace
@@ -22,7 +22,6 @@ WRITTEN = re.compile(r"“(.+?)” was written while attending to (.+?) \(([\d.]
 LOOKED = re.compile(
     r"(?:While reading )?“?(.+?)”?(?:, the model)? attended (?:most )?to (.+?) \(([\d.]+ %)\)(.*)"
 )
-LESS = re.compile(r"([\d,.]+) times (less|more) probable|(\d+) % (less|more) probable")
 KINDS = (
     "Transformer", "Bahdanau's RNN", "captioner", "language model",
     "CNN", "masked model", "text classifier", "BERT",
@@ -77,19 +76,6 @@ def opened_at(recorded: Trace, reader: Reader) -> tuple[Site, int | None]:
     return alone, head if name else 0
 
 
-def change_of(sentence: str) -> float | None:
-    """The drop of the log-probability in nats that the sentence states; None: it states none."""
-    if "about as probable" in sentence:
-        return 0.0
-    match = LESS.search(sentence)
-    if match is None:
-        return None
-    times, how, share, more = match.groups()
-    if times:
-        return math.log(float(times.replace(",", ""))) * (1 if how == "less" else -1)
-    return -math.log(1 - int(share) / 100) if more == "less" else -math.log(1 + int(share) / 100)
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_sentence_of_every_kind_is_true(opened, folders, kind):
     """Word, key, share and effect, each from the arrays or from the model run once more."""
@@ -104,12 +90,13 @@ def test_the_sentence_of_every_kind_is_true(opened, folders, kind):
     row = cell_of(word, grid[1]) if site.part == "image" else shown(queries).index(word)
     assert column == values[row].argmax()
     assert percent(share) == pytest.approx(values[row, column], abs=0.0051)
-    effect = change_of(sentence)
     next_word = recorded.findings.own_rows
     words = recorded.findings.attribution if site.part != "image" else {}
     if words and row + next_word < len(queries.texts):
         blank = words["words"].measures["blank"][site.keys]
-        assert effect == pytest.approx(blank[row + next_word, column], abs=0.06)
+        steps = steps_of_word(recorded, site.queries, row + next_word)
+        drop = blank[row + next_word, column] * len(steps)
+        assert says_effect(sentence, drop, chance(recorded, steps))
     elif recorded.steps and head is not None:
         family = load_family(folders[kind][0], device="cpu")
         without = family.trace(
@@ -118,10 +105,11 @@ def test_the_sentence_of_every_kind_is_true(opened, folders, kind):
         )  # fmt: skip
         drop = sum(a.log_probability - b.log_probability
                    for a, b in zip(recorded.steps, without.steps, strict=True))  # fmt: skip
-        assert effect == pytest.approx(drop, abs=0.06)
+        assert says_effect(sentence, drop, chance(recorded))
     else:
-        even = percent(re.search(r"evenly, this would be (.+ %)\.", sentence)[1])
+        even = percent(re.search(r"evenly, this would be ([\d.]+ %)", sentence)[1])
         tokens = recorded.axes[site.keys].words.count(column)
+        assert (f"(it is {tokens} of them)" in sentence) == (tokens > 1)
         assert even == pytest.approx(tokens / len(recorded.axes[site.keys].tokens), abs=0.0051)
 
 
@@ -141,10 +129,8 @@ def test_the_effect_of_occlusion_is_that_of_the_changed_model(opened, folders):
         change=Change(blank=blank), extras=Analyses(False, False, False, False),
     )  # fmt: skip
     steps = [i - 1 for i, word in enumerate(own.words) if word == 0]
-    drop = np.mean(
-        [recorded.steps[i].log_probability - changed.steps[i].log_probability for i in steps]
-    )
-    assert change_of(said(reader)) == pytest.approx(drop, abs=0.06)
+    drop = sum(recorded.steps[i].log_probability - changed.steps[i].log_probability for i in steps)
+    assert says_effect(said(reader), drop, chance(recorded, steps))
 
 
 def test_a_word_that_is_pointed_at_says_where_it_looked(opened):
@@ -198,7 +184,7 @@ def test_a_finger_is_enough(browser, tmp_path):
     page.goto(file.as_uri())
     page.locator("#row-1").tap()
     expect(page.locator("#sentence")).to_contain_text("“뛰었다” was written")
-    page.locator(".help .term, .heads-aside .term").first.tap()
+    page.locator(".help .term, .heads .term").first.tap()
     expect(page.locator(".tooltip")).to_be_visible()
     context.close()
 

@@ -7,7 +7,7 @@ import pytest
 from jumok.tracing.catalog import load_family
 from jumok.tracing.request import NOTHING
 from tests.browser.comparing import check_heads, check_largest, less
-from tests.browser.conftest import open_view, views_of
+from tests.browser.conftest import open_view, take, views_of
 from tests.browser.kinds import SHORT
 from tests.browser.test_page_kinds import CONTROLS, named, served
 from tests.inspection.traces import HOSTILE, trace
@@ -44,7 +44,7 @@ def test_what_is_typed_is_compared_with_the_pinned_sentence(served, folders, kin
         f"location.hash = 'view=board&part={site.part}&layer={site.layer}&head=0"
         f"&unit=words&reading={reading}'"
     )
-    page.locator("#pin").click()
+    take(page, "pin")
     page.locator("#text").fill(TYPED[kind])
     expect(page.locator("#compared figcaption b")).to_have_text(["pinned", "now", "now − pinned"])
     page.locator("#compared .pairs").first.wait_for()  # the answer has come: the words differ
@@ -59,7 +59,7 @@ def test_what_is_typed_is_compared_with_the_pinned_sentence(served, folders, kin
     expect(page.locator("#compared figcaption b")).to_have_text(["pinned", "now", "now − pinned"])
     expect(page.locator(".compare-says").first).to_have_text(said)
     check_largest(page, first, second, site.name, 0, reads)
-    page.locator("#pin").click()
+    take(page, "pin")
     expect(page.locator("#compared")).to_have_count(0)
     assert "pin=" not in page.url
 
@@ -72,7 +72,7 @@ def test_a_pin_keeps_the_changes_of_the_model(served, folders):
     changed = page.locator("dd.changed")
     changed.wait_for()
     output = changed.inner_text()
-    page.locator("#pin").click()
+    take(page, "pin")
     page.locator("#undo").click()
     expect(changed).to_have_count(0)
     expect(page.locator(".compare-says").first).to_contain_text(output)
@@ -125,7 +125,7 @@ def test_a_saved_page_says_what_it_cannot_restore(opened, language, says, pin):
     )
     assert says in reader.page.locator("#pinned").inner_text()
     assert reader.serious() == []
-    reader.page.locator("#pin").click()
+    reader.page.locator("#unpin").click()
     expect(reader.page.locator("#pinned")).to_have_count(0)
 
 
@@ -147,7 +147,7 @@ def test_a_pinned_state_is_for_everybody(opened, width, theme, language, every):
     reader = opened(trace(source=HOSTILE), locale, view="overview")
     reader.page.emulate_media(color_scheme=theme)
     reader.page.set_viewport_size({"width": width, "height": 800})
-    reader.page.locator("#pin").click()
+    take(reader.page, "pin")
     for view in views_of(reader.page)[first::every]:
         open_view(reader.page, view)
         assert reader.serious() == []

@@ -8,7 +8,7 @@ from jumok.bundle.card import Score
 from jumok.data.files.run_log import RunLog
 from jumok.inspection.page.document import page as html
 from jumok.inspection.page.run_report import RunReport, UnseenExample
-from tests.browser.conftest import open_controls
+from tests.browser.conftest import open_controls, take
 from tests.inspection.test_run_report import check, step
 from tests.inspection.traces import trace
 
@@ -100,7 +100,7 @@ def test_the_curves_are_drawn_along_steps_or_minutes(told, along, last):
     open_controls(reader.page)
     reader.page.get_by_label("Horizontal axis", exact=True).select_option(label=along)
     with reader.page.expect_download() as found:
-        reader.page.locator("#save-svg").click()
+        take(reader.page, "save-svg")
     drawn = found.value.path().read_text("utf-8")
     assert drawn.count("<polyline") > 10
     assert f">{last}</text>" in drawn

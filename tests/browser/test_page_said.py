@@ -15,9 +15,10 @@ from jumok.inspection.page import document as page_module
 from jumok.inspection.page.tours import built_in, unmet
 from jumok.inspection.trace import Site, Trace
 from tests.browser.conftest import Reader, open_view
+from tests.browser.effects import EFFECT, chance, says_effect, steps_of_word
 from tests.browser.kinds import VIEWS
 from tests.browser.test_page_games import ablated
-from tests.browser.test_page_overview import change_of, percent, shown, word_map
+from tests.browser.test_page_overview import percent, shown, word_map
 from tests.browser.walking import Walk, near, number, numbers
 
 expect = pytest.importorskip("playwright.sync_api", reason="needs the package playwright").expect
@@ -48,9 +49,7 @@ class Told:
     def __init__(self, walk: Walk, site: Site, head: int, query: int) -> None:
         self.walk, self.site, self.head, self.query = walk, site, head, query
         self.vectors = walk.vectors()
-        self.ops = [
-            chip.get_attribute("data-op") for chip in walk.page.locator(".walk-path button").all()
-        ]
+        self.ops = walk.ops()
         energy = None if site.energy is None else np.asarray(site.energy)
         asked, keys = site.query[head, query], site.key[head]
         terms = asked * keys if energy is None else energy * np.tanh(asked + keys)
@@ -207,7 +206,8 @@ def compared_words(recorded: Trace) -> list[tuple[int, int, int, float, float]]:
             continue
         top = max(columns, key=lambda c, r=row: seen[r][c])
         cost = max(columns, key=lambda c, r=row: used[r][c])
-        found.append((row, top, cost, float(used[row][top]), float(used[row][cost])))
+        count = len(steps_of_word(recorded, facts.own, row))
+        found.append((row, top, cost, used[row][top] * count, used[row][cost] * count))
     return found
 
 
@@ -234,8 +234,8 @@ def test_every_number_of_every_tour_is_redone(opened, traces, kind):
                     effects = head_effects(recorded)
                     found = best(effects, key=effects.get)
                     assert f"head {found[2] + 1} of layer {found[1] + 1}" in said
-                    told = re.search(rf"depends {most} on .*?probable(?: as before)?", said)[0]
-                    assert change_of(told) == pytest.approx(-effects[found], abs=0.06)
+                    told = said.partition(f"depends {most} on ")[2]
+                    assert says_effect(told, -effects[found], chance(recorded))
             if "{mask}" in text:
                 site = [each for each in recorded.sites if each.part == "decoder"][-1]
                 closed = int((~np.asarray(site.allowed, dtype=bool)).sum())
@@ -275,11 +275,12 @@ def check_differing(recorded: Trace, said: str) -> None:
     read = shown(recorded.axes[facts.read])
     share = f"{percent_of(facts.measures['weights'][facts.read][row][seen])}"
     assert f"gave “{read[seen]}” {share} of its attention" in said
-    told = re.findall(rf"without “{re.escape(read[used])}” it is ([^;.]*(?:\.\d+[^;.]*)?)", said)
-    assert change_of(told[-1]) == pytest.approx(most, abs=0.06)
+    steps = steps_of_word(recorded, facts.own, row)
+    told = said.rpartition(f"without “{read[used]}” it is ")[2]
+    assert says_effect(told, most, chance(recorded, steps))
     if apart:
-        first = said.partition(f"without “{read[seen]}” it is ")[2].partition(";")[0]
-        assert change_of(first) == pytest.approx(without, abs=0.06)
+        first = said.partition(f"without “{read[seen]}” it is ")[2]
+        assert says_effect(first, without, chance(recorded, steps))
 
 
 def percent_of(share: float) -> str:
@@ -330,12 +331,12 @@ def check_heads_verdict(recorded: Trace, asked: int, guess: int, said: str) -> N
     )
     sums = recorded.findings.ablation[sites[asked].name].sum(1)
     right = int(sums.argmin())
-    told = re.findall(r"(?:Without|without) head (\d+),.*? is (.*?probable(?: as before)?)", said)
-    heads = {int(head) - 1: change_of(text) for head, text in told}
+    told = re.finditer(rf"(?:Without|without) head (\d+),.*? is ({EFFECT.pattern})", said)
+    heads = {int(each[1]) - 1: each[2] for each in told}
     assert right in heads or right in ablated(recorded, asked)
     assert guess in heads or guess in ablated(recorded, asked)
     for head, change in heads.items():
-        assert change == pytest.approx(-sums[head], abs=0.06)
+        assert says_effect(change, -sums[head], chance(recorded))
 
 
 def check_look_verdict(page: object, recorded: Trace, said: str) -> None:

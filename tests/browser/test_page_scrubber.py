@@ -17,7 +17,7 @@ from jumok.serving.local import LocalServer
 from jumok.serving.pictures import ServedPictures
 from jumok.tracing.catalog import load_family
 from jumok.tracing.comparison import Comparison
-from tests.browser.conftest import PATIENCE, open_view, views_of
+from tests.browser.conftest import PATIENCE, open_view, take, views_of
 from tests.inspection.traces import HOSTILE, found, trace
 from tests.systems.pictures import READER, write_captioner, write_pictures
 from tests.systems.untrained import write_classifier
@@ -197,12 +197,12 @@ def test_arrow_keys_walk_over_the_cells(opened, pixels):
 def test_the_picture_is_saved_as_it_is_seen(opened, caption):
     reader = opened(caption)
     with reader.page.expect_download() as found:
-        reader.page.locator("#save-svg").click()
+        take(reader.page, "save-svg")
     text = Path(found.value.path()).read_text(encoding="utf-8")
     assert text.count("data:image/png;base64,") == 2, "the picture and the veil"
     assert caption.picture.url in text
     with reader.page.expect_download() as found:
-        reader.page.locator("#save-png").click()
+        take(reader.page, "save-png")
     assert Path(found.value.path()).read_bytes().startswith(b"\x89PNG")
 
 

@@ -16,7 +16,7 @@ from jumok.serving.answers import answers
 from jumok.serving.local import LocalServer
 from jumok.tracing.catalog import load_family
 from jumok.tracing.comparison import Comparison
-from tests.browser.conftest import Reader, open_controls, open_view
+from tests.browser.conftest import Reader, open_controls, open_view, take
 from tests.browser.kinds import SHORT, traced
 from tests.inspection.traces import HOSTILE, trace
 
@@ -48,7 +48,7 @@ IMAGE = """async () => {
 def copy(reader: Reader, what: str) -> str:
     """Clicks the button, and reads the clipboard."""
     reader.page.context.grant_permissions(CLIPBOARD)
-    reader.page.locator(f"#copy-{what}").click()
+    take(reader.page, f"copy-{what}")
     expect(reader.page.locator("#taken")).to_contain_text("Copied")
     return reader.page.evaluate("navigator.clipboard.readText()")
 
@@ -189,7 +189,7 @@ def test_it_makes_the_changes_of_the_page(served, tmp_path, monkeypatch):
     with page.expect_response("**/trace"):
         page.goto(f"{link}#{asked}")
     expect(page.locator("#panel thead th").nth(2)).to_have_text("cat")
-    page.locator("#copy-python").click()
+    take(page, "copy-python")
     expect(page.locator("#taken")).to_contain_text("Copied")
     code = page.evaluate("navigator.clipboard.readText()")
     assert "with jumok.changed(model" in code
@@ -198,7 +198,7 @@ def test_it_makes_the_changes_of_the_page(served, tmp_path, monkeypatch):
     rows = page.locator("#panel table").first.locator("tbody tr").all()
     table = [[float(cell) for cell in row.locator("td").all_inner_texts()] for row in rows]
     np.testing.assert_allclose(shown(made["figure"]), table, atol=6e-4)
-    page.locator("#copy-figure").click()
+    take(page, "copy-figure")
     expect(page.locator("#taken-text")).to_contain_text("head off: cross 2.3")
 
 
@@ -243,7 +243,7 @@ def test_a_link_of_the_live_page_has_its_text(live):
     page.context.grant_permissions(CLIPBOARD)
     with page.expect_response("**/trace"):
         page.locator("#text").fill("the cat ran")
-    page.locator("#copy-link").click()
+    take(page, "copy-link")
     expect(page.locator("#taken")).to_contain_text("while jumok look runs")
     link = page.evaluate("navigator.clipboard.readText()")
     assert "text=the+cat+ran" in link
@@ -257,7 +257,7 @@ def test_a_link_of_the_live_page_has_its_text(live):
 def test_a_figure_is_copied_with_its_caption(reading, language, copied):
     reader = reading(html(trace()), language, "board")
     reader.page.context.grant_permissions(CLIPBOARD)
-    reader.page.locator("#copy-figure").click()
+    take(reader.page, "copy-figure")
     expect(reader.page.locator("#taken")).to_contain_text(copied)
     found = reader.page.evaluate(IMAGE)
     assert found["image/png"] > 1000
@@ -276,7 +276,7 @@ def test_the_caption_of_a_row_has_the_rows_own_number(opened):
     reader.page.evaluate("location.hash += '&layer=1&head=mean&query=1&key=2'")
     reader.page.context.grant_permissions(CLIPBOARD)
     expect(reader.page.locator("#path-map")).to_contain_text("Layer 2")
-    reader.page.locator("#copy-figure").click()
+    take(reader.page, "copy-figure")
     (site,) = [site for site in recorded.sites if (site.part, site.layer) == ("cross", 1)]
     weight = f"{site.weights[0, 1, 2]:.3f}"
     expect(reader.page.locator("#taken-text")).to_contain_text("layer 2, head 1: attention weight.")
@@ -289,11 +289,11 @@ def test_every_view_has_a_figure(opened, view):
     copy_of = "() => { navigator.clipboard.write = () => Promise.reject(new Error('no')); }"
     reader.page.evaluate(copy_of)
     with reader.page.expect_download() as found:
-        reader.page.locator("#copy-figure").click()
+        take(reader.page, "copy-figure")
     assert found.value.suggested_filename == f"tiny-{view}-a-cat-ran.png"
     expect(reader.page.locator("#taken-text")).to_contain_text("tiny")
     with reader.page.expect_download() as found:
-        reader.page.locator("#save-svg").click()
+        take(reader.page, "save-svg")
     drawn = found.value.path().read_text("utf-8")
     assert "NaN" not in drawn
     assert "undefined" not in drawn
@@ -303,7 +303,7 @@ def test_every_view_has_a_figure(opened, view):
 def test_where_nothing_may_be_copied_the_text_is_selected(opened):
     reader = opened(trace())
     reader.page.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(); }")
-    reader.page.locator("#copy-python").click()
+    take(reader.page, "copy-python")
     expect(reader.page.locator("#taken")).to_have_text("Selected: copy it with Ctrl+C.")
     assert "jumok.plot.alignment" in reader.page.evaluate("String(getSelection())")
 
@@ -320,7 +320,7 @@ def test_where_nothing_may_be_copied_the_text_is_selected(opened):
 def test_files_are_called_after_model_view_and_sentence(opened, text, expected):
     reader = opened(replace(trace(), text=text))
     with reader.page.expect_download() as found:
-        reader.page.locator("#save-svg").click()
+        take(reader.page, "save-svg")
     assert found.value.suggested_filename == expected
     assert len(expected.encode()) < 255
 

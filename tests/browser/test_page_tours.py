@@ -9,8 +9,8 @@ import pytest
 from jumok.inspection.page.document import page as html
 from jumok.inspection.page.tours import Tour, built_in, read_tour, unmet
 from tests.browser.conftest import Reader, open_view
+from tests.browser.effects import chance, says_effect
 from tests.browser.kinds import VIEWS
-from tests.browser.test_page_overview import change_of
 
 expect = pytest.importorskip("playwright.sync_api", reason="needs the package playwright").expect
 
@@ -122,7 +122,7 @@ def test_the_sentences_have_the_numbers_of_the_trace(opened, traces):
     part, layer, head = min(effects, key=effects.get)
     kind = {"cross": "cross-attention", "encoder": "encoder", "decoder": "decoder"}[part]
     assert f"depends most on head {head + 1} of layer {layer + 1} in the {kind}" in said
-    assert change_of(said) == pytest.approx(-effects[part, layer, head], abs=0.06)
+    assert says_effect(said, -effects[part, layer, head], chance(recorded))
     reader.page.locator("#tour-next").click()
     known = address(reader)
     assert (known["part"], known["layer"], known["head"]) == (part, str(layer), str(head))

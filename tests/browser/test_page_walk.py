@@ -161,7 +161,7 @@ def test_a_pretrained_bert_normalizes_after_each_sum(opened, tmp_path):
     walk = Walk(opened(trace), head=1, query=2)
     found = check_attention(walk, facts["self"], 1, 2, "mixed")
     check_rest(found, facts["self"], 2)
-    assert walk.page.locator("#walk-op-input").count() == 0, "in post-norm, x is the state"
+    assert "input" not in walk.ops(), "in post-norm, x is the state"
 
 
 @pytest.fixture(scope="module")

@@ -59,13 +59,14 @@ def test_the_walk_goes_by_keyboard_by_buttons_and_by_itself(opened, translated, 
     reader = opened(translated[0], language)
     walk = Walk(reader, part="cross", layer=2)
     page, slider = walk.page, walk.page.locator("#walk-at")
-    first = page.locator("#walk-says").text_content()
     page.locator("#walk").focus()
+    page.keyboard.press("Home")
+    first = page.locator("#walk-says").text_content()
     page.keyboard.press("ArrowRight")
     assert slider.input_value() == "1"
     assert page.locator("#walk-says").text_content() != first
     page.keyboard.press("End")
-    assert page.locator("#walk-op-next").get_attribute("aria-current") == "step"
+    assert page.locator(".walk-path button").last.get_attribute("aria-current") == "step"
     assert page.locator("#walk-next").is_disabled()
     page.keyboard.press("Home")
     assert page.locator("#walk-says").text_content() == first
@@ -87,6 +88,45 @@ def test_the_walk_goes_by_keyboard_by_buttons_and_by_itself(opened, translated, 
     reader.requests.pop()
 
 
+def test_the_walk_opens_computed_and_plays_once_when_it_is_first_seen(opened, translated):
+    """It comes to rest where it opens, and never begins out of sight."""
+    trace, layers, _ = translated
+    reader = opened(trace)
+    page = reader.page
+    page.set_viewport_size({"width": 1000, "height": 260})
+    page.evaluate("location.hash = '#view=walk&part=cross&layer=2&query=1&head=1'")
+    slider, weights = page.locator("#walk-at"), page.locator('.walk-key [data-cell="weight"]')
+    result = slider.input_value()
+    page.wait_for_timeout(400)
+    assert slider.input_value() == result, "its picture is below the screen"
+    shown = weights.all_text_contents()
+    near([number(each) for each in shown], layers[2]["cross"]["weights"][1, 1])
+    page.set_viewport_size({"width": 1000, "height": 1000})
+    expect(slider).not_to_have_value(result)
+    expect(page.locator("#walk-says")).to_have_attribute("data-op", "products")
+    expect(slider).to_have_value(result)
+    assert weights.all_text_contents() == shown
+    expect(page.locator("#walk-play")).to_have_text("▶")
+    open_view(page, "row")
+    open_view(page, "walk")
+    page.wait_for_timeout(400)
+    assert slider.input_value() == result, "it has been seen"
+
+
+def test_nothing_plays_out_of_sight(opened, translated):
+    page = opened(translated[0]).page
+    page.evaluate("location.hash = '#view=walk&part=cross&layer=2'")
+    slider = page.locator("#walk-at")
+    expect(slider).to_have_value("3")
+    page.evaluate("document.querySelector('main').style.paddingTop = '2000px'")
+    page.wait_for_timeout(200)
+    held = slider.input_value()
+    page.wait_for_timeout(1500)
+    assert slider.input_value() == held
+    page.evaluate("document.querySelector('main').style.paddingTop = ''")
+    expect(slider).not_to_have_value(held)
+
+
 def test_nothing_moves_by_itself_where_less_motion_is_wanted(opened, translated):
     reader = opened(translated[0])
     reader.page.emulate_media(reduced_motion="reduce")
@@ -95,8 +135,8 @@ def test_nothing_moves_by_itself_where_less_motion_is_wanted(opened, translated)
     assert walk.page.locator(".walk-still").is_visible()
     frames = "() => { window.requestAnimationFrame = () => { window.moved = true; }; }"
     walk.page.evaluate(frames)
-    for op in ("weights", "fed", "next"):  # a click of the driver would wait for frames itself
-        walk.page.evaluate(f"document.getElementById('walk-op-{op}').click()")
+    for stage in ("softmax", "feed", "next"):  # a click of the driver would wait for frames itself
+        walk.page.evaluate(f"document.getElementById('walk-stage-{stage}').click()")
     assert walk.page.evaluate("window.moved") is None
     shown = walk.page.locator('#walk [data-cell="probability"]').first.text_content()
     near(number(shown), translated[2][1].softmax(dim=0).max())
@@ -125,7 +165,7 @@ def test_a_live_page_asks_for_the_vectors_that_it_does_not_hold(live, monkeypatc
     open_controls(page)
     for query in range(3):
         page.get_by_label("Word", exact=True).select_option(str(query))
-        page.locator("#walk-op-output").wait_for()
+        page.locator("#walk-stage-output").wait_for()
         page.locator("#walk-vectors summary").click()
         text = page.locator('[data-vector="output"]').text_content()
         shown = [number(each) for each in text.rsplit(": ", 1)[1].split()]

@@ -17,10 +17,21 @@ DIGITS = 6e-4
 REDONE = 5e-3
 """What is redone from 48 displayed numbers differs by the sum of their rounding."""
 
-SAYS = """(chip) => {
-  chip.click();
-  return document.getElementById("walk-says").textContent;
+SAYS = """(walk, op) => {
+  const [says, slider] = ["walk-says", "walk-at"].map((id) => document.getElementById(id));
+  for (let at = 0; at <= Number(slider.max); at++) {
+    slider.value = String(at);
+    slider.dispatchEvent(new Event("input"));
+    if (says.dataset.op === op) return says.textContent;
+  }
+  throw new Error(`the walk has no ${op}`);
 }"""
+"""Goes to the first moment of an operation, as it ends."""
+OPS = """(slider) => [...new Set(Array.from({ length: Number(slider.max) + 1 }, (_, at) => {
+  slider.value = String(at);
+  slider.dispatchEvent(new Event("input"));
+  return document.getElementById("walk-says").dataset.op;
+}))]"""
 ONWARD = """(next, count) => Array.from({ length: count }, () => {
   const said = document.getElementById("walk-says").textContent;
   next.click();
@@ -53,7 +64,11 @@ class Walk:
 
     def says(self, op: str) -> str:
         """The sentence of an operation; one message to the browser, as hundreds are asked for."""
-        return self.page.locator(f"#walk-op-{op}").evaluate(SAYS)
+        return self.page.locator("#walk").evaluate(SAYS, op)
+
+    def ops(self) -> list[str]:
+        """The operations in their order."""
+        return self.page.locator("#walk-at").evaluate(OPS)
 
     def says_onward(self, count: int) -> list[str]:
         """So many sentences from here on, each before a step further."""

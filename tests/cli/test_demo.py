@@ -90,11 +90,11 @@ def test_a_folder_that_holds_something_else_is_left_alone(tmp_path):
     assert precious.exists()
 
 
-def test_the_page_opens_with_a_short_sentence_that_was_translated_right():
-    long, short, wrong = (
-        UnseenExample("one two three", "하나", "하나"),
-        UnseenExample("one two", "하나", "하나"),
-        UnseenExample("one", "둘", "하나"),
+def test_the_page_opens_with_a_right_sentence_whose_words_move():
+    order, moved, wrong = (
+        UnseenExample("in order", "하나", "하나"),
+        UnseenExample("moved", "하나", "하나"),
+        UnseenExample("wrong", "둘", "하나"),
     )
-    assert demo.example_to_show([long, short, wrong]) == short
-    assert demo.example_to_show([wrong]) == wrong
+    assert demo.example_to_show([order, moved, wrong], [0, 4, 9]) == moved
+    assert demo.example_to_show([wrong], [0]) == wrong

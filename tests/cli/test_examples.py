@@ -12,13 +12,14 @@ from typer.testing import CliRunner
 from jumok.bundle.card import Card
 from jumok.bundle.reading import read_bundle
 from jumok.bundle.writing import write_bundle
-from jumok.cli.examples import examples_for
+from jumok.cli.examples import CANDIDATES, examples_for, opening_first, words_moved
 from jumok.cli.main import app
 from jumok.cli.verbs.inside import look
 from jumok.data.tokenizer import Tokenizer
 from jumok.inspection.page.document import page
 from jumok.inspection.trace import Trace
 from jumok.systems.catalog import load
+from jumok.systems.translation.result import Translation
 from smallworld.corpus import pairs, split_of
 from tests.systems.lm import write_lm
 from tests.systems.pictures import write_captioner
@@ -136,3 +137,26 @@ def test_a_model_of_images_still_opens_without_one(tmp_path, monkeypatch):
     done = CliRunner().invoke(app, ["look", str(model), "--device", "cpu"])
     assert done.exit_code == 0, done.output
     assert served[0].sites == ()
+
+
+def test_how_far_words_move_is_the_footrule_of_the_links() -> None:
+    """Ranks of the links by either side: none, two words exchanged, and three turned round."""
+    links = {((0, 0), (1, 1), (2, 2)): 0, ((0, 1), (1, 0)): 2, ((0, 2), (1, 1), (2, 0)): 4}
+    for alignment, far in links.items():
+        assert words_moved(Translation("a b c", alignment=alignment)) == far
+    assert words_moved(Translation("a", alignment=None)) == 0
+
+
+def test_a_page_opens_with_a_sentence_whose_words_move(run: Path, tmp_path: Path, monkeypatch):
+    """An untrained model is sure of nothing; were it, the farthest would come first."""
+    lines = [
+        f"the cat {word} a mat" for word in ("sat on", "ran from", "saw", "is", "likes to be on")
+    ]
+    recipe(run, f"[[data.train]]\n{corpus(tmp_path, 'train', *lines)}")
+    bundle = read_bundle(run / "model")
+    assert opening_first(bundle) == examples_for(bundle) == lines
+    monkeypatch.setattr("jumok.cli.examples.SURE", 1e-9)
+    moved = [words_moved(each) for each in load(bundle.folder, device="cpu").translate(lines)]
+    first = lines[moved.index(max(moved))]
+    assert opening_first(bundle) == [first, *(line for line in lines if line != first)]
+    assert len(lines) < CANDIDATES

@@ -40,7 +40,11 @@ def test_the_curves_are_those_of_the_log(runs: list[Path]) -> None:
     assert [list(line.get_ydata()) for line in loss.lines[:2]] == [[5.5], [4.0, 2.0, 2.5]]
     assert [list(line.get_ydata()) for line in bleu.lines] == [[1.0, 20.0, 2.0], [1.0, 40.0, 2.0]]
     assert bleu.get_title(loc="left") == "validation BLEU"
-    assert [text.get_text() for text in loss.get_legend().get_texts()] == ["short", "long"]
+    legend = [text.get_text() for text in loss.get_legend().get_texts()]
+    assert legend == ["short", "long", "training", "kept"]
+    rings = [tuple(each.get_offsets()[0]) for each in bleu.collections]
+    assert rings == [(2.0, 20.0), (2.0, 40.0)], "the best validation, not the last"
+    assert {axes.get_ylim()[0] for axes in (loss, bleu)} == {0.0}
 
 
 def test_the_figure_is_written_and_the_best_scores_are_printed(runs, tmp_path):

@@ -275,12 +275,12 @@ def test_a_language_model_that_needs_groups_gets_them(tmp_path):
     done = quantize(folder, "--to", "int8", "--output", small, "--data", text)
     assert done.exit_code == 0, done.output
     bundle = read_bundle(small)
-    assert (bundle.precision, bundle.input_precision) == ("int8", "fp32")
-    assert bundle.card.notes[-1] == "32 inputs of an output share a scale, and inputs stay float32"
+    assert (bundle.precision, bundle.input_precision) == ("int8", "int16")
+    assert bundle.card.notes[-1] == "32 inputs of an output share a scale, and inputs have 16 bits"
     assert bundle.card.quality is not None
     assert bundle.card.quality.equal == 1.0
     model = LanguageModel.load(bundle, engine="native")
     assert model.computed_by == {"name": "native", "precision": "int8"}
     on_torch = LanguageModel.load(bundle, engine="torch", device="cpu")
     for one, other in zip(model.score(["a cat"]), on_torch.score(["a cat"]), strict=True):
-        assert one.perplexity == pytest.approx(other.perplexity, rel=1e-5)
+        assert one.perplexity == pytest.approx(other.perplexity, rel=1e-3)  # 16-bit inputs

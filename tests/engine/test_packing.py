@@ -5,6 +5,7 @@ import pytest
 
 from jumok.bundle.quantised import can_group
 from jumok.config.transformer import TransformerConfig
+from jumok.data.tokenizer import END, START
 from jumok.engine.packing import Packed, Weights
 from jumok.engine.quantising import Quantised, quantised
 from jumok.engine.structures import library
@@ -55,20 +56,17 @@ GROUPABLE: dict[str, dict[str, object]] = {
 
 @pytest.mark.parametrize("keys", GROUPABLE.values(), ids=GROUPABLE)
 def test_groups_compute_what_their_floats_do(keys):
-    """Inputs stay float32, so that only the order of sums differs; one row and many."""
+    """Up to the rounding of inputs to 16 bits; one row and many."""
     sizes = {"dim": 96, "heads": 3, "feedforward": 160}
     config, weights, integers = matrices_as_integers(sizes | keys, grouped=True)
     assert can_group(config)
     whole = NativeTransformer(config, weights, "fp32")
     small = NativeTransformer(config, tables_alone(weights, integers), "int8", integers)
     sources = sources_of(7, 1, 19, 4, 11)
-    for options in (OPTIONS["greedy"], OPTIONS["beam"]):
-        rules = rules_of(options, sources)
-        for one, other in zip(
-            whole.search(sources, rules), small.search(sources, rules), strict=True
-        ):
-            assert one.tokens == other.tokens
-            np.testing.assert_allclose(one.log_probabilities, other.log_probabilities, atol=1e-4)
+    targets = [each[:-1] for each in sources_of(3, 12, 1, 30, 8)]
+    found = (each.force(sources, targets, (START, END)) for each in (whole, small))
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_allclose(one.log_probabilities, other.log_probabilities, atol=1e-2)
 
 
 def test_an_answer_in_groups_does_not_depend_on_what_shares_its_batch():

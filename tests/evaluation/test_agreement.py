@@ -15,7 +15,7 @@ from jumok.engine.structures import library
 from jumok.evaluation.agreement import (
     Agreement,
     as_bfloat16,
-    as_int8,
+    as_integers,
     computing_in,
     faults_of,
     padded_with_end,
@@ -33,7 +33,7 @@ GREEDY = DecodingOptions(beam=1, maximum_length=12)
 def test_inputs_as_int8_by_hand():
     rows = torch.tensor([[127.0, -3.4, 0.5, 1.5], [0.0, 0.0, 0.0, 0.0], [-2.54, 1.0, 0.035, 0.0]])
     expected = torch.tensor([[127.0, -3, 0, 2], [0, 0, 0, 0], [-2.54, 1.0, 0.04, 0]])
-    torch.testing.assert_close(as_int8(rows), expected)
+    torch.testing.assert_close(as_integers(rows, 127.0), expected)
 
 
 def test_inputs_as_bfloat16_are_those_of_the_engine():

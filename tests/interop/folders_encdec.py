@@ -13,7 +13,12 @@ import torch
 import transformers
 from tokenizers import decoders, models, pre_tokenizers, trainers
 from transformers.models.m2m_100.tokenization_m2m_100 import FAIRSEQ_LANGUAGE_CODES
+from transformers.models.mbart.tokenization_mbart import (
+    FAIRSEQ_LANGUAGE_CODES as MBART_LANGUAGES,
+)
 
+from jumok.interop.importing import Imported
+from jumok.models.encoder_decoder import before_end
 from tests.parity.torch_weights import roughen
 
 TEXT = ["the cat sat on the mat and the dog saw the cat again", "고양이가 매트 위에 앉아 있다"]
@@ -102,8 +107,13 @@ def write_fairseq(folder: Path, kind: str, model: Any, config: Any, tags: list[s
 
 
 def write_mbart(folder: Path) -> Path:
+    """Of version 1, whose languages have no name in its folder."""
     model, config = transformers.MBartForConditionalGeneration, transformers.MBartConfig
-    return write_fairseq(folder, "unigram", model, config, ["en_XX", "ko_KR"])
+    write_fairseq(folder, "unigram", model, config, MBART_LANGUAGES)
+    file = folder / "tokenizer_config.json"
+    described = {"src_lang": "en_XX", "tgt_lang": "ko_KR", "tokenizer_class": "MBartTokenizer"}
+    file.write_text(json.dumps(described))
+    return folder
 
 
 def write_nllb(folder: Path) -> Path:
@@ -188,6 +198,13 @@ def write_marian_of_two(folder: Path) -> Path:
     )  # fmt: skip
     torch.manual_seed(1)
     return save(transformers.MarianMTModel(config), folder, 0)
+
+
+def mask_of(imported: Imported, real: torch.Tensor) -> torch.Tensor:
+    """The positions of sources that a model attends to, whose last real one is END."""
+    if getattr(imported.section, "source_end", True):
+        return real.long()
+    return before_end(real.long(), real).long()
 
 
 WRITTEN: Mapping[str, Callable[[Path], Path]] = {

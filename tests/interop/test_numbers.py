@@ -19,6 +19,7 @@ from jumok.models.masked import MaskedLanguageModel, MissingHead
 from jumok.models.memory import SequenceToSequence
 from jumok.positions.tables import buckets
 from tests.interop.folders import WRITTEN
+from tests.interop.folders_encdec import mask_of
 
 LENGTHS = torch.tensor([13, 11, 5])
 REAL = torch.arange(13) < LENGTHS[:, None]
@@ -67,7 +68,8 @@ def output_of(imported: Imported, theirs: Any, ids: torch.Tensor) -> Any:
     read_order, order = (
         torch.tensor(each.order) for each in (imported.vocabulary.read, imported.vocabulary)
     )
-    read = {"input_ids": read_order[ids], "attention_mask": REAL.long(), "output_attentions": True}
+    mask = mask_of(imported, REAL)
+    read = {"input_ids": read_order[ids], "attention_mask": mask, "output_attentions": True}
     if isinstance(imported.model, SequenceToSequence):
         start = imported.vocabulary.order[START]
         assert theirs.config.decoder_start_token_id in (start, None)

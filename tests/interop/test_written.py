@@ -22,6 +22,7 @@ from jumok.models.encoder_decoder import Transformer
 from jumok.systems.native.models import native_copy, weights_of
 from tests.decoding.searches import beam_search, greedy
 from tests.interop.folders import WEIGHTS, WRITTEN, configured
+from tests.interop.folders_encdec import mask_of
 
 MOST, SENTENCES = 13, 100
 LENGTHS = torch.arange(SENTENCES) % 11 + 1
@@ -52,7 +53,7 @@ def generated(imported: Imported, theirs: Any, ids: torch.Tensor, **options: Any
     pad, start = theirs.config.pad_token_id, imported.vocabulary.order[START]
     never = {imported.vocabulary.order[PAD]} - {theirs.config.eos_token_id}
     return theirs.generate(
-        ids, attention_mask=REAL.long(), max_length=MOST + 2,
+        ids, attention_mask=mask_of(imported, REAL), max_length=MOST + 2,
         bad_words_ids=[[id] for id in never], decoder_start_token_id=start, pad_token_id=pad,
         do_sample=False, output_scores=True, return_dict_in_generate=True, **options,
     )  # fmt: skip

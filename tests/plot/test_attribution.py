@@ -51,7 +51,9 @@ def test_correlations_and_shares_are_those_of_the_trace(recorded):
     here, mean, shares = axes[7], axes[8], axes[-1]
     np.testing.assert_allclose(here.images[0].get_array(), facts.ranks[2])
     np.testing.assert_allclose(mean.images[0].get_array(), facts.mean_ranks)
-    assert here.images[0].get_clim() == mean.images[0].get_clim() == (0.0, 1.0)
+    assert here.images[0].get_clim() == mean.images[0].get_clim() == (0.0, 2.0), (
+        "1 is no dark shade"
+    )
     heights = [bar.get_height() for bars in shares.containers for bar in bars]
     expected = [100 * share for each in facts.shares.values() for share in each]
     np.testing.assert_allclose(heights, expected)

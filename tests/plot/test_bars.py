@@ -58,10 +58,10 @@ def test_choices_are_probabilities_and_the_written_one_is_dark():
     titles = [axes.get_title(loc="left") for axes in figure.axes]
     assert titles[:3] == ["1. 고양이가", "2. 뛰었다", "3. </s>"]
     first = figure.axes[0]
-    assert lengths(first) == pytest.approx([exp(-0.5), exp(-1.5)])
+    assert lengths(first) == pytest.approx([100 * exp(-0.5), 100 * exp(-1.5)])
     dark, pale = (bar.get_facecolor()[:3] for bar in first.patches)
     assert sum(dark) < sum(pale)
-    assert {axes.get_xlim() for axes in figure.axes[:3]} == {(0.0, 1.25)}
+    assert {axes.get_xlim() for axes in figure.axes[:3]} == {(0.0, 130.0)}
 
 
 def test_what_cannot_be_drawn_is_said():

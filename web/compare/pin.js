@@ -61,15 +61,13 @@ function viewOf(key, state) {
   return fixed(state, Object.fromEntries(OF_VIEW.map((name) => [name, told[name]])));
 }
 
-/** The button that pins or unpins, and what is pinned. */
-export function pinRow(pinned, board, trace, picture, words) {
-  if (!pinned) {
-    return element("p", { class: "savers" }, element("button", { type: "button", id: "pin", title: words.pinHelp, onclick: () => board.pin(trace, picture) }, words.pin));
-  }
+/** What is pinned, and the button that unpins it. */
+export function pinRow(pinned, board, words) {
+  if (!pinned) return [];
   const told = pinned.lost ? words.pinLost(shortened(visible(pinned.text ?? "")), pinned.lost === true ? "" : faultText(pinned.lost, words))
     : pinned.trace ? words.pinned(shortened(visible(pinned.text))) : words.pinComing;
-  return element("p", { class: pinned.lost ? "savers fault" : "savers", id: "pinned" }, element("span", {}, told),
-    element("button", { type: "button", id: "pin", onclick: board.unpin }, words.unpin));
+  return [element("p", { class: pinned.lost ? "pinned fault" : "pinned", id: "pinned" }, element("span", {}, told),
+    element("button", { type: "button", id: "unpin", onclick: board.unpin }, words.unpin))];
 }
 
 /** A text as it is quoted in a sentence of the page. */

@@ -1,19 +1,14 @@
 /** A captioner in the page: a photograph in, a trace of its caption out. */
 
-import { Refused, answered, pacer } from "./answering.js";
+import { pacer } from "./answering.js";
 import { Engine } from "./engine.js";
 import { Eye } from "./eye.js";
-import { addressOf, decoded, scaled } from "./pixels.js";
+import { ReadsPhotographs, gridAxis } from "./photographs.js";
+import { addressOf } from "./pixels.js";
 import { sitesOf, stepsOf, textAxis } from "./recorded.js";
 import { END, START, Tokenizer, strip } from "./tokenizer.js";
 
-/** The cells of an image, row by row; each is a word of its own. */
-function gridAxis([rows, columns]) {
-  const names = Array.from({ length: rows * columns }, (_, cell) => `${Math.floor(cell / columns) + 1},${(cell % columns) + 1}`);
-  return { tokens: names, words: names.map((_, cell) => cell), texts: names, grid: [rows, columns], parents: null };
-}
-
-export class Captioner {
+export class Captioner extends ReadsPhotographs {
   /** `facts`: what `systems/in_page/captioner.py` writes; `blobs`: the bytes beside it, by name. */
   static async load(facts, blobs) {
     const engine = await Engine.load(blobs.wasm, { ...facts.engine, contents: blobs.model });
@@ -21,26 +16,15 @@ export class Captioner {
   }
 
   constructor(facts, tokenizer, engine) {
-    Object.assign(this, { facts, tokenizer, engine, eye: new Eye(engine, facts.eye), given: new Map() });
-  }
-
-  /** Keeps a file that a person chose; returns its name for later requests, or what is wrong with it. */
-  async receive(file) {
-    try {
-      const picture = `${this.given.size + 1}: ${file.name}`;
-      this.given.set(picture, { name: file.name, pixels: scaled(await decoded(file), this.facts.eye.size) });
-      return { picture };
-    } catch (error) {
-      return { error: error.fault ?? { what: error.message } };
-    }
+    super(facts.eye.shape);
+    Object.assign(this, { facts, tokenizer, engine, eye: new Eye(engine, facts.eye) });
   }
 
   /** The trace of a photograph; `milliseconds` says how long it took, without the scaling. */
   async look(picture, waiting) {
     const began = performance.now();
-    const given = this.given.get(picture);
-    if (!given) throw new Refused("faultSentBefore");
-    const { memory, seen } = this.eye.read(given.pixels.bytes);
+    const given = this.photograph(picture);
+    const { memory, seen } = this.eye.read(given.pixels);
     const textOf = (tokens) => strip(this.tokenizer.decode(tokens));
     const session = this.engine.open(memory, this.facts.rules);
     try {
@@ -73,10 +57,5 @@ export class Captioner {
       steps: stepsOf(tokenizer, [...found.tokens, END], found),
       findings: { ...facts.trace.findings, written: found.tokens },
     };
-  }
-
-  /** The answer to a request of the page; `waiting`: see `pacer`. */
-  answer({ picture }, waiting) {
-    return answered((name) => this.look(name, waiting), { text: picture });
   }
 }

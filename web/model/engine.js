@@ -5,6 +5,7 @@ const PASS = 64; // tokens of a text that are read at once: LONGEST_PASS in engi
 const BEST = 5; // the most probable tokens of each step
 // The fields of WebRules in engine/web.c: 32-bit numbers, then addresses.
 const RULES = ["beam", "start", "end", "minimum", "longest", "enough", "forbidden", "penalties"];
+const NOTHING = { beam: 1, start: 0, end: 0, minimum: 0, longest: 0, enough: 0, forbidden: [], penalties: [] }; // is searched for
 
 export class Engine {
   /**
@@ -71,6 +72,16 @@ export class Engine {
   /** A copy of numbers in the engine's memory. */
   read(Kind, at, length) {
     return new Kind(this.code.memory.buffer, at, length).slice();
+  }
+
+  /** What an encoder alone makes of tokens: its states (positions, dim), and what its layers have seen. */
+  encoded(tokens) {
+    const session = this.open(tokens, NOTHING);
+    try {
+      return { states: session.states(), seen: session.attention({ encoder: [this.encoderLayers, tokens.length, tokens.length] }) };
+    } finally {
+      session.close();
+    }
   }
 
   /**

@@ -69,12 +69,22 @@ function scaledLines(bytes, lines, before, after, [line, step], [newLine, newSte
   return out;
 }
 
-/** The image as a square of another size. Pillow begins with the columns where the height loses more than twice as much as the width. */
-export function scaled({ width, height, bytes }, side) {
-  const rows = (from, count) => scaledLines(from, count, width, side, [width * 3, 3], [side * 3, 3]);
-  const columns = (from, count) => scaledLines(from, count, height, side, [3, count * 3], [3, count * 3]);
-  const columnsFirst = height > side && height - side > 2 * (width - side);
-  return { width: side, height: side, bytes: columnsFirst ? rows(columns(bytes, width), side) : columns(rows(bytes, height), side) };
+/**
+ * The image with the height, width and colours of a shape: data/pictures/corpus.py. Pillow begins with the columns where
+ * the height loses more than twice as much as the width.
+ */
+export function scaled({ width, height, bytes }, shape) {
+  const rows = (from, count) => scaledLines(from, count, width, shape.width, [width * 3, 3], [shape.width * 3, 3]);
+  const columns = (from, count) => scaledLines(from, count, height, shape.height, [3, count * 3], [3, count * 3]);
+  const columnsFirst = height > shape.height && height - shape.height > 2 * (width - shape.width);
+  const coloured = columnsFirst ? rows(columns(bytes, width), shape.height) : columns(rows(bytes, height), shape.width);
+  return { width: shape.width, height: shape.height, bytes: shape.colours === 1 ? greyOf(coloured) : coloured };
+}
+
+/** How bright the eye finds each pixel. */
+function greyOf(bytes) {
+  return Uint8Array.from({ length: bytes.length / 3 }, (_, i) =>
+    Math.floor((299 * bytes[3 * i] + 587 * bytes[3 * i + 1] + 114 * bytes[3 * i + 2] + 500) / 1000));
 }
 
 /** The image as the address of a PNG file. */
@@ -83,8 +93,9 @@ export function addressOf({ width, height, bytes }) {
   Object.assign(canvas, { width, height });
   const context = canvas.getContext("2d");
   const data = context.createImageData(width, height);
-  for (let from = 0, to = 0; from < bytes.length; from += 3, to += 4) {
-    data.data.set(bytes.subarray(from, from + 3), to);
+  const colours = bytes.length / (width * height);
+  for (let from = 0, to = 0; from < bytes.length; from += colours, to += 4) {
+    data.data.set(colours === 1 ? [bytes[from], bytes[from], bytes[from]] : bytes.subarray(from, from + 3), to);
     data.data[to + 3] = 255;
   }
   context.putImageData(data, 0, 0);

@@ -31,7 +31,7 @@ function permitted(length, lookAhead, window) {
   return { shape: [length, length], type: "bits", data: bits };
 }
 
-const packed = (shape, values) => ({ shape, type: "f32", data: new Uint8Array(values.buffer) });
+export const packed = (shape, values) => ({ shape, type: "f32", data: new Uint8Array(values.buffer) });
 
 /** (positions, own heads, dim) as (heads, positions, dim): a head of keys may serve several of queries. */
 function byHeads(values, heads, own, positions, dim) {

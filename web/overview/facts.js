@@ -5,7 +5,7 @@ import { beforeCells } from "../picture.js";
 /**
  * What one word paid to one key, and the effect that was measured.
  *
- * weight: the map's value. even: the weight of each key if all were equal. rest: the weight that
+ * weight: the map's value. even: the key's weight if that of all tokens were equal; tokens: how many of them are the key's. rest: the weight that
  * went to no word. `effect`: what occlusion or ablation changed, or null if neither was computed.
  */
 export function factsOf(trace, site, map, state, { row, column, top }, head) {
@@ -21,11 +21,12 @@ export function factsOf(trace, site, map, state, { row, column, top }, head) {
     weight: map.values[row * width + column],
     strongest: column === top,
     even: evenShare(site, map, steps, column),
+    tokens: map.places.columns[column]?.length ?? 0,
     rest: map.rest[row] ?? 0,
     restOf: map.left,
     writes: site.writes && state.get("reading") === "writes",
     reads: site.writes && state.get("reading") === "reads",
-    effect: occluded(trace, site, state, row, column, width) ?? ablated(trace, site, head),
+    effect: effectOnRow(trace, site, state, row, column, width) ?? ablated(trace, site, head),
   };
 }
 
@@ -41,21 +42,36 @@ function evenShare(site, map, steps, column) {
 }
 
 /**
- * The drop of the word's log-probability without the key, in nats. Where a step reads its row's word and
- * predicts the next one, as in a language model, the effect is on the next word.
+ * The drop of the word's log-probability without the key, in nats, and its probability before. Where a step
+ * reads its row's word and predicts the next one, as in a language model, the effect is on the next word.
+ *
+ * `mean`: the drop of each of its tokens on average. null: it was not computed.
  */
-function occluded(trace, site, state, row, column, width) {
+export function effectOnRow(trace, site, state, row, column, width) {
   const unit = state.get("unit");
   const facts = trace.page.baseline ? null : trace.findings.attribution?.[unit];
   if (!facts || site.queries !== facts.own || column >= width) return null;
   const drops = facts.measures.blank?.[site.keys];
   const next = state.get("reading") === "reads" && facts.own === facts.read;
   const at = rowOfEffect(unit, state.get("reading"), next, row);
-  const nats = drops?.[at]?.[column];
+  const mean = drops?.[at]?.[column];
   // A word has no effect on what was written before it.
   const behind = site.keys === facts.own && column >= at + (unit === "pieces" ? 1 : 0);
-  if (nats === undefined || nats === null || behind) return null;
-  return { kind: "occluded", nats, of: next ? nameOf(trace, facts, unit, at) : null };
+  if (mean === undefined || mean === null || behind) return null;
+  const steps = stepsOf(trace, facts.own, unit, at);
+  // The measure is the mean over a word's tokens; the word's probability is their product.
+  return { kind: "occluded", nats: mean * steps.length, mean, of: next ? nameOf(trace, facts, unit, at) : null, before: chanceOf(trace, steps) };
+}
+
+/** The steps that wrote a word, or the step of a token. */
+function stepsOf(trace, own, unit, row) {
+  if (unit === "pieces") return [row];
+  return trace.axes[own].words.flatMap((word, token) => (word === row ? [token - 1] : []));
+}
+
+/** The probability with which these steps together wrote what they did. */
+export function chanceOf(trace, steps) {
+  return Math.exp(steps.reduce((sum, step) => sum + trace.steps[step].log_probability, 0));
 }
 
 /** The row of the attributions, which are by words, or by the steps that write a token. */
@@ -72,16 +88,30 @@ function nameOf(trace, facts, unit, row) {
 function ablated(trace, site, head) {
   const changes = trace.page.baseline ? null : trace.findings.ablation?.[site.name]?.[Number(head)];
   if (!changes || !trace.steps.length) return null;
-  return { kind: "ablated", nats: -changes.reduce((sum, change) => sum + change, 0), of: trace.output };
+  return { kind: "ablated", of: trace.output, ...ablationEffect(trace, changes) };
+}
+
+/** What ablating a head did to the whole output, by the change of each token's log-probability. */
+export function ablationEffect(trace, changes) {
+  return { nats: -changes.reduce((sum, change) => sum + change, 0), before: chanceOf(trace, [...trace.steps.keys()]) };
 }
 
 const [SAME, TWICE, BILLION] = [0.05, Math.log(2), Math.log(1e9)]; // nats
+const IMPROBABLE = 0.001; // of what is less probable from the start, as a long text is, two probabilities say nothing
+const IMPOSSIBLE = 0.001; // what ends below this is nearly impossible
 
-/** A drop of a log-probability as what it does to the probability: "same", a percentage, or a factor. */
-export function changeOf(nats) {
+/**
+ * A drop of a log-probability as what it does to the probability: "same"; the probabilities before and after;
+ * or, of what is improbable, a percentage or a factor.
+ */
+export function changeOf({ nats, before }) {
   const size = Math.abs(nats);
   if (size < SAME) return { how: "same" };
   const less = nats > 0;
+  const after = Math.min(1, before * Math.exp(-nats));
+  if (Math.max(before, after) >= IMPROBABLE) {
+    return { how: less ? (after < IMPOSSIBLE ? "impossible" : "lower") : "higher", from: percentOf(before), to: percentOf(after) };
+  }
   if (size < TWICE) return { how: less ? "fewer" : "more", number: Math.round(100 * Math.abs(Math.exp(-nats) - 1)) };
   const factor = size > BILLION ? 1e9 : rounded(Math.exp(size));
   return { how: less ? "timesLess" : "timesMore", number: factor, over: size > BILLION };
@@ -94,10 +124,18 @@ function rounded(factor) {
   return Math.round(factor / step) * step;
 }
 
-/** A share in percent: whole, with a decimal where rounding would give 0 or 100. */
+const DECIMALS = 6; // of the smallest percentages that are told from 0
+
+/** A share in percent: whole, with decimals where rounding would give 0 or 100. */
 export function percentOf(share) {
   const percent = 100 * share;
   if (percent >= 99.95) return "100 %";
-  if (percent > 99 || percent < 1) return percent < 0.05 ? "0 %" : `${percent.toFixed(1)} %`;
+  if (percent > 99 || percent < 1) return `${percent < 0.05 ? tiny(percent) : percent.toFixed(1)} %`;
   return `${percent.toFixed(0)} %`;
+}
+
+/** One significant digit, without an exponent. */
+function tiny(percent) {
+  if (percent < 0.5 * 10 ** -DECIMALS) return "0";
+  return percent.toFixed(Math.min(DECIMALS, Math.ceil(-Math.log10(percent)))).replace(/0+$/, "");
 }

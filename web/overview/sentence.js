@@ -28,10 +28,16 @@ function restOf(trace, site, { rest, weight, restOf: left }, say) {
   return say.rest(say.share(percentOf(rest)), tokens.slice(0, 3).join(" "));
 }
 
-function effectOf({ effect, even }, key, say) {
-  if (!effect) return say.even(say.share(percentOf(even)));
-  const { how, number, over } = changeOf(effect.nats);
-  const change = say[how](number, over);
+/** What an effect did to a probability, in words; `say`: the words of sentences. */
+export function changeText(effect, say) {
+  const { how, ...facts } = changeOf(effect);
+  if (!facts.from) return say[how](facts.number, facts.over);
+  return say[how](say.share(facts.from), say.share(facts.to));
+}
+
+function effectOf({ effect, even, tokens, cell }, key, say) {
+  if (!effect) return say.even(say.share(percentOf(even)), cell === null ? tokens : 0);
+  const change = changeText(effect, say);
   const of = effect.of === null ? null : readable(effect.of);
   return effect.kind === "occluded" ? say.occluded(key, of, change) : say.ablated(of, change);
 }

@@ -3,11 +3,12 @@
 import { shareHead, siteOf } from "../cursor.js";
 import { element, preview } from "../dom.js";
 import { colour, paint, palette, theme } from "../surface.js";
-import { total } from "../trace.js";
+import { largest, total } from "../trace.js";
+import { percentOf } from "./facts.js";
 
 const CELLS = 160_000; // weights of all heads that are drawn as maps; of more, every head is one square
 const AT_ONCE = 16; // heads
-const [SIDE, TALLEST] = [34, 44]; // px of a map
+const [SIDE, TALLEST] = [36, 44]; // px of a map
 
 /** Whether there is more than one head to choose from. */
 export function hasStrip(trace) {
@@ -27,10 +28,11 @@ export function headStrip(trace, state, words, { row, onTry, onChoose }) {
   const effects = trace.page.baseline ? {} : trace.findings.ablation ?? {};
   const most = Math.max(1e-9, ...Object.values(effects).flatMap((heads) => heads.map((steps) => Math.abs(total(steps)))));
   const waiting = []; // what is drawn after the first picture
+  const scale = small ? mostOfAll(trace, row) : 1;
   const button = (site, head) => {
     const on = site === shown && head === chosen;
     const canvas = element("canvas", { "aria-hidden": "true" });
-    waiting.push(() => draw(canvas, trace, site, head, row, small));
+    waiting.push(() => draw(canvas, trace, site, head, row, small ? scale : null));
     const effect = effects[site.name]?.[head];
     const name = head === "mean" ? words.mean : `${words.head} ${head + 1}`;
     const label = `${words[site.part]}, ${words.layerNumber(site.layer + 1)}, ${name}${effect ? `; ${words.change} ${total(effect).toFixed(2)}` : ""}`;
@@ -56,23 +58,36 @@ export function headStrip(trace, state, words, { row, onTry, onChoose }) {
   // The first picture does not wait for these; a page whose arrays are not all there yet is drawn again.
   if (!trace.page.partial) requestAnimationFrame(() => setTimeout(() => drawInTurn(waiting)));
   const effective = Object.keys(effects).length > 0;
-  return element("aside", { class: "heads-aside" },
-    element("p", { class: "muted" }, `${small ? words.headStripHelp : words.headStripSquares}${effective ? ` ${words.headStripEffect}` : ""}`), node);
+  const said = [small ? words.headStripHelp : words.headStripSquares, ...(small ? [words.headStripScale(percentOf(scale))] : []), ...(effective ? [words.headStripEffect] : [])];
+  return element("aside", { class: "heads", "aria-label": words.headStrip }, element("p", { class: "muted" }, said.join(" ")), node);
 }
 
-function draw(canvas, trace, site, head, row, small) {
+/** The end of the scale that all small maps share: the largest weight of any of them. */
+function mostOfAll(trace, row) {
+  return Math.max(1e-9, ...trace.sites.flatMap((site) => Array.from({ length: site.heads }, (_, head) => {
+    const values = shownOf(trace, site, head, row);
+    return values[largest(values)];
+  })));
+}
+
+/** The weights that a small map shows: all of a text's, one row of those over an image. */
+function shownOf(trace, site, head, row) {
+  const matrix = site.matrix(head, "weights");
+  const at = Math.min(row, site.rows - 1);
+  return trace.axes[site.keys].grid ? matrix.subarray(at * site.columns, (at + 1) * site.columns) : matrix;
+}
+
+/** `most`: the end of the scale of small maps; null: a square. */
+function draw(canvas, trace, site, head, row, most) {
   const [rows, columns] = [site.rows, site.columns];
-  if (!small) {
+  if (most === null) {
     canvas.classList.add("square");
     canvas.style.background = colour(sharpness(site, head), theme());
     return;
   }
   const { grid } = trace.axes[site.keys];
-  const matrix = site.matrix(head, "weights");
-  const at = Math.min(row, rows - 1);
-  const values = grid ? matrix.subarray(at * columns, (at + 1) * columns) : matrix;
-  const most = values.reduce((high, value) => Math.max(high, value), 1e-9);
-  const shades = Uint8Array.from(values, (value) => Math.round((255 * Math.max(0, value)) / most));
+  const values = shownOf(trace, site, head, row);
+  const shades = Uint8Array.from(values, (value) => Math.round(255 * Math.min(1, Math.max(0, value) / most)));
   const [wide, high] = grid ? [grid[1], grid[0]] : [columns, rows];
   paint(canvas, wide, high, shades, palette(theme()));
   canvas.style.width = `${SIDE}px`;

@@ -1,6 +1,7 @@
 /** Projector mode: everything larger, and what a lecture does not need out of the way. */
 
 import { element } from "../dom.js";
+import { icon } from "../icons.js";
 import { magnify } from "../surface.js";
 
 const KEY = "F9"; // no letter: those belong to whoever types, and to screen readers
@@ -8,27 +9,24 @@ const KEY = "F9"; // no letter: those belong to whoever types, and to screen rea
 const on = (state) => state.get("projector") === "on";
 
 /**
- * Adds the mode to a page: a button beside that of the language, and one key.
+ * Adds the mode to a page: a button, and one key.
  *
- * Returns `update`, which is called before the page is drawn.
+ * Returns the button, and `update`, which is called before the page is drawn.
  */
-export function projector(head, state) {
+export function projector(state) {
   const toggle = () => state.set({ projector: on(state) ? "" : "on" });
-  const button = element("button", { type: "button", id: "projector", "aria-keyshortcuts": KEY, onclick: toggle });
-  const language = head.querySelector("#language");
-  const tools = element("div", { class: "tools" });
-  language.replaceWith(tools);
-  tools.append(button, language);
+  const button = element("button", { type: "button", id: "projector", "aria-keyshortcuts": KEY, onclick: toggle }, icon("projector"));
   document.addEventListener("keydown", (event) => {
     if (event.key !== KEY || event.ctrlKey || event.altKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
     toggle();
   });
-  return (text) => {
+  const update = (text) => {
     document.documentElement.classList.toggle("projector", on(state));
     magnify(on(state) ? Number(getComputedStyle(document.documentElement).getPropertyValue("--larger")) : 1);
-    button.textContent = text.projector;
+    button.setAttribute("aria-label", text.projector);
     button.title = text.projectorKey(KEY);
     button.setAttribute("aria-pressed", String(on(state)));
   };
+  return { button, update };
 }

@@ -1,6 +1,6 @@
 /** What tours and games say of the model at hand: heads by a measure, words by two measures, the mask, the vectors. */
 
-import { changeOf, factsOf, percentOf } from "../overview/facts.js";
+import { ablationEffect, chanceOf, factsOf, percentOf } from "../overview/facts.js";
 import { sentenceOf } from "../overview/sentence.js";
 import { cursorIn, shareHead, siteOf, weightsMap } from "../cursor.js";
 import { board, largest, total } from "../trace.js";
@@ -37,7 +37,7 @@ export function sharpestHead(trace, sites, state) {
 export function ablatedHeads(trace, sites) {
   const known = trace.findings.ablation ?? {};
   return headsOf(sites).filter(({ site, head }) => known[site.name]?.[head])
-    .map((each) => ({ ...each, change: total(known[each.site.name][each.head]) }));
+    .map(({ site, head }) => ({ site, head, change: total(known[site.name][head]), effect: ablationEffect(trace, known[site.name][head]) }));
 }
 
 /** The head without which the output becomes least probable. */
@@ -50,12 +50,6 @@ export function strongestHead(trace, sites) {
 export function weakestHead(trace, sites) {
   const heads = ablatedHeads(trace, sites);
   return heads[largest(heads.map(({ change }) => -Math.abs(change)))];
-}
-
-/** What a drop in nats does to the probability, in words. */
-export function changeText(nats, { sentence }) {
-  const { how, number, over } = changeOf(nats);
-  return sentence[how](number, over);
 }
 
 /** For each written word with a choice: the word that it attended to most, and the one whose occlusion cost it most. */
@@ -72,8 +66,11 @@ export function comparedWords(trace) {
     if (columns.length < 2) return [];
     const seen = columns[largest(columns.map((column) => attention[row][column]))];
     const used = columns[largest(columns.map((column) => occlusion[row][column]))];
-    return [{ row, seen, used, weight: attention[row][seen], without: occlusion[row][seen], most: occlusion[row][used],
-      word: trace.axes[facts.own].texts[row], read: trace.axes[facts.read].texts, token: words.indexOf(row) }];
+    const tokens = words.flatMap((word, token) => (word === row ? [token] : []));
+    const before = chanceOf(trace, tokens.map((token) => token - 1)); // the measure is the mean over these tokens
+    const effect = (column) => ({ nats: occlusion[row][column] * tokens.length, before });
+    return [{ row, seen, used, weight: attention[row][seen], without: effect(seen), most: effect(used),
+      word: trace.axes[facts.own].texts[row], read: trace.axes[facts.read].texts, token: tokens[0] }];
   });
 }
 
@@ -81,8 +78,8 @@ export function comparedWords(trace) {
 export function differingWord(trace) {
   const compared = comparedWords(trace);
   const apart = compared.filter(({ seen, used }) => seen !== used);
-  if (apart.length) return apart[largest(apart.map(({ most, without }) => most - without))];
-  return compared[largest(compared.map(({ most }) => most))];
+  if (apart.length) return apart[largest(apart.map(({ most, without }) => most.nats - without.nats))];
+  return compared[largest(compared.map(({ most }) => most.nats))];
 }
 
 /** How many pairs the mask forbids, and how many keys the first and the last query may attend to; null: none. */

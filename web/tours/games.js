@@ -1,6 +1,7 @@
 /** The panel of the games of prediction: a question, a guess, and then what the model did. */
 
 import { element, unbroken } from "../dom.js";
+import { copied } from "../taking/clipboard.js";
 import { imageQuestions } from "./image_questions.js";
 import { headQuestions, lookQuestions, nextQuestions } from "./questions.js";
 
@@ -33,13 +34,15 @@ export function gamePanel({ now, state, end }) {
   const score = element("span", { class: "muted", id: "game-score" });
   const next = element("button", { type: "button", id: "game-next", onclick: () => turn(played.at + 1) });
   const stop = element("button", { type: "button", id: "game-end", onclick: end });
+  const result = element("button", { type: "button", id: "game-copy", hidden: true, onclick: copyResult });
+  const post = element("pre", { id: "game-post", hidden: true, tabindex: "0", role: "region" });
   const node = element("section", { class: "tour", id: "game", "aria-labelledby": "game-title", hidden: true },
     element("div", { "aria-live": "polite" }, element("div", { class: "tour-head" }, title, count), ask), figure, options, verdict,
-    element("div", { class: "tour-buttons" }, next, stop, score));
-  const played = { name: "", text: null, questions: [], at: 0, guess: null, right: 0, asked: 0 };
+    element("div", { class: "tour-buttons" }, next, stop, result, score), post);
+  const played = { name: "", text: null, questions: [], at: 0, guess: null, right: 0, asked: 0, marks: [] };
 
   const begin = (name, text) => {
-    if (name !== played.name) Object.assign(played, { right: 0, asked: 0 });
+    if (name !== played.name) Object.assign(played, { right: 0, asked: 0, marks: [] });
     Object.assign(played, { name, text, at: 0, guess: null, questions: GAMES[name].questions(now.trace.page.baseline ?? now.trace, state) });
   };
   const turn = (to) => {
@@ -52,9 +55,19 @@ export function gamePanel({ now, state, end }) {
     played.guess = id;
     played.asked += 1;
     played.right += question.right.has(id) ? 1 : 0;
+    played.marks.push(question.right.has(id));
     state.set({ view: GAMES[played.name].view, ...question.reveal });
     (next.hidden ? stop : next).focus();
   };
+  /** The score as a text to post: the marks, the game, and the model. */
+  const postOf = ({ words, trace }) =>
+    [words.gamePost(played.right, played.asked, words.games[played.name].title), played.marks.map((right) => (right ? "✓" : "✗")).join(""), `${trace.model} · jumok`].join("\n");
+  async function copyResult() {
+    post.textContent = postOf(now);
+    const done = await copied(post.textContent, post);
+    post.hidden = false; // also to be read, and copied by hand where the browser does not let the page
+    result.textContent = done ? now.words.gameCopied : now.words.copyYourself;
+  }
   const write = () => {
     const { words } = now;
     const question = played.questions[played.at];
@@ -66,6 +79,11 @@ export function gamePanel({ now, state, end }) {
     count.textContent = question ? words.gameCount(played.at + 1, played.questions.length) : "";
     set(ask, question ? question.ask(words) : words.gameNothing);
     const answered = played.guess !== null;
+    const over = answered && played.at === played.questions.length - 1;
+    result.hidden = !over;
+    if (!over) post.hidden = true;
+    if (post.hidden) result.textContent = words.gameCopy;
+    post.setAttribute("aria-label", words.gameCopy);
     figure.replaceChildren(...(question?.figure && !answered ? [question.figure(words)] : [])); // then the view shows it
     set(verdict, answered ? `${question.right.has(played.guess) ? words.gameRight : words.gameWrong} ${question.says(words, played.guess)}` : "");
     const focused = options.contains(document.activeElement) ? document.activeElement?.id : "";

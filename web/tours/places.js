@@ -3,9 +3,10 @@
 import { isOf } from "../changes.js";
 import { cursorOf, shareHead, siteOf } from "../cursor.js";
 import { percentOf } from "../overview/facts.js";
+import { changeText } from "../overview/sentence.js";
 import { State } from "../state.js";
 import { momentsOf, walkOf } from "../walk/steps.js";
-import { changeText, comparedWords, differingWord, headName, maskOf, sentenceAt, sharpestHead, strongestHead, weakestHead } from "./facts.js";
+import { comparedWords, differingWord, headName, maskOf, sentenceAt, sharpestHead, strongestHead, weakestHead } from "./facts.js";
 
 const PLACE = /\{([^{}]*)\}/g;
 const HEAD = { sharpest: sharpestHead, strongest: strongestHead, weakest: weakestHead };
@@ -43,9 +44,9 @@ const TEXT_PLACES = {
     const word = differingWord(trace);
     if (!word) return "";
     const [seen, used] = [word.read[word.seen], word.read[word.used]];
-    const most = changeText(word.most, words);
+    const most = changeText(word.most, words.sentence);
     return word.seen === word.used ? words.tour.same(word.word, seen, percentOf(word.weight), most)
-      : words.tour.differs(word.word, [seen, percentOf(word.weight), changeText(word.without, words)], [used, most]);
+      : words.tour.differs(word.word, [seen, percentOf(word.weight), changeText(word.without, words.sentence)], [used, most]);
   },
   "mask": ({ trace, state, words }) => {
     const mask = maskOf(siteOf(trace, state));
@@ -94,7 +95,7 @@ function maskMoment({ trace, state }) {
 function effectOf(at, which) {
   const found = headOfPlace(at, which);
   if (!found) return "";
-  return at.words.tour[which](headName(found.site, found.head, at.words), at.trace.output, changeText(-found.change, at.words));
+  return at.words.tour[which](headName(found.site, found.head, at.words), at.trace.output, changeText(found.effect, at.words.sentence));
 }
 
 /** What followed from ablating the heads: known in a live page, once the changed model has answered. */

@@ -2,9 +2,9 @@
 
 import { pairOf, shareHead, siteOf, weightsMap } from "../cursor.js";
 import { factsOf, percentOf } from "../overview/facts.js";
-import { sentenceOf } from "../overview/sentence.js";
+import { changeText, sentenceOf } from "../overview/sentence.js";
 import { largest, readable, spelled } from "../trace.js";
-import { ablatedHeads, changeText } from "./facts.js";
+import { ablatedHeads } from "./facts.js";
 
 export const MOST = 8; // options of a question: the likeliest ones, so that the wrong ones are tempting
 export const ROUNDS = 10;
@@ -54,7 +54,7 @@ export function headQuestions(trace) {
         .map((head) => ({ id: head, text: (words) => `${words.head} ${head + 1}` })),
       right: new Set(heads.filter(({ change }) => change - least < ALIKE).map(({ head }) => head)),
       reveal: { off: "" },
-      says: (words, guess) => words.games.head.says([best, guess].map((head) => [head + 1, changeText(-heads[head].change, words)]), trace.output),
+      says: (words, guess) => words.games.head.says([best, guess].map((head) => [head + 1, changeText(heads[head].effect, words.sentence)]), trace.output),
     }];
   }).slice(0, ROUNDS);
 }

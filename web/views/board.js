@@ -68,7 +68,7 @@ function readingChoice(state, words) {
   return choice(words.reading, [["writes", words.writes], ["reads", words.reads]], state.get("reading"), (reading) => state.set({ reading }));
 }
 
-function unitChoice(state, words) {
+export function unitChoice(state, words) {
   return choice(words.unit, [["words", words.words], ["pieces", words.pieces]], state.get("unit"), (unit) => state.set({ unit }));
 }
 

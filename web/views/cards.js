@@ -1,7 +1,7 @@
 /** Head cards: what each head does on average over a corpus, and how that changed over models. */
 
 import { choice, element, table } from "../dom.js";
-import { CanvasSurface, INK, SvgSurface, colour } from "../surface.js";
+import { CanvasSurface, INK, MUTED, SvgSurface, colour } from "../surface.js";
 import { MAP, drawMaps, gridOften, gridTables, leftOut, mostOfMaps } from "./cards_grid.js";
 
 const [CARD_WIDE, CARD_HIGH, CURVE_HIGH, APART, IN_A_ROW] = [220, 205, 52, 14, 4];
@@ -9,7 +9,6 @@ const ON_CARDS = ["uniform_share", "confidence", "importance"];
 const JUDGED = ["error_rate", "pointing"]; // by gold links, or boxes
 const CURVES = [...ON_CARDS, ...JUDGED];
 const CARD_FAINT = { light: "#e6e7ec", dark: "#353947" };
-const CARD_MUTED = { light: "#5a5f70", dark: "#a4aabc" };
 
 /** The scale of every chart of offsets: the largest share of any head of any model. */
 export function mostOf(raw) {
@@ -91,7 +90,7 @@ function cardHigh(card) {
 
 /** One card at (x, y): its name and role, the offsets, three measures, and a curve over models. */
 function drawCard(surface, { card, over, most }, x, y, curve, words) {
-  const [ink, muted, faint] = [INK, CARD_MUTED, CARD_FAINT].map((colours) => colours[surface.theme]);
+  const [ink, muted, faint] = [INK, MUTED, CARD_FAINT].map((colours) => colours[surface.theme]);
   const bar = colour(0.66, surface.theme);
   const clear = card.role !== Object.keys(words.roles).pop();
   surface.text(nameOf(card, words), x + 8, y + 20, { size: 14.5 });

@@ -3,6 +3,7 @@
 import { compareView } from "../compare/view.js";
 import { boardView } from "./board.js";
 import { choicesView } from "./choices.js";
+import { flowView } from "./flow.js";
 import { gridView } from "./grid.js";
 import { headsView } from "./heads.js";
 import { layersView } from "./layers.js";
@@ -21,7 +22,7 @@ import { walkView } from "./walk.js";
  */
 export const QUESTIONS = {
   where: { overview: overviewView, scrubber: scrubberView, board: boardView, grid: gridView },
-  why: { row: rowView, walk: walkView },
+  why: { flow: flowView, row: rowView, walk: walkView },
   matters: { mattered: matteredView, heads: headsView },
   else: { beam: choicesView, theatre: theatreView },
   if: { layers: layersView, compare: compareView },

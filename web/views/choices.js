@@ -1,40 +1,150 @@
-/** The most probable tokens at each step. */
+/** The most probable tokens at each step, with another temperature, top-k and top-p, and what is drawn from them. */
 
+import { chancesOf } from "../chances.js";
 import { element } from "../dom.js";
+import { percentOf } from "../overview/facts.js";
+import { LIMITS, remember } from "../state.js";
 import { barsFigure } from "../taking/bars_figure.js";
 import { readable } from "../trace.js";
 
 const ACROSS = 4; // steps beside one another in the figure
+const END = 3; // the id of the token after which nothing follows
+const SLIDERS = {
+  heat: "temperature", few: "topK", nucleus: "topP",
+};
 
 choicesView.needs = (trace) => trace.steps.length > 0;
 
-export function choicesView(trace, state, words) {
-  const cards = trace.steps.map((step, i) => {
-    // The written token may not be among the most probable ones: then it is listed below them.
-    const written = step.best.some(([token]) => token === step.token) ? [] : [[step.token, step.log_probability]];
-    const rows = [...step.best, ...written].map(([token, logp]) => {
-      const bar = element("i", { "aria-hidden": "true" });
-      bar.style.width = `${100 * Math.exp(logp)}%`;
-      return element("tr", { class: token === step.token ? "written" : "" },
-        element("th", { scope: "row" }, readable(token)),
-        element("td", {}, bar),
-        element("td", {}, `${(100 * Math.exp(logp)).toFixed(1)} %`));
-    });
-    const title = `${i + 1}. ${readable(step.token)} (${step.log_probability.toFixed(3)})`;
-    return element("table", { class: "step" }, element("caption", {}, title),
-      element("tbody", {}, ...rows));
+export function choicesView(trace, state, words, ask) {
+  const cards = trace.steps.map((step, i) => cardOf(step, i, onward(trace, i, ask), words));
+  const note = element("p", { class: "muted", id: "chances-note", role: "status" });
+  const drawn = element("p", { id: "drawn", role: "status" });
+  const draw = element("button", { type: "button", id: "draw", onclick: () => drawAll(trace, cards, optionsOf(state, trace), drawn, words) }, words.draw);
+  const update = () => {
+    const options = optionsOf(state, trace);
+    const exact = cards.map((card) => card.update(options)).every(Boolean);
+    note.textContent = words.chancesNote(isUsual(options) ? "own" : exact ? "exact" : "range", trace.steps[0].best.length);
+    draw.disabled = !exact; // what was not recorded cannot be drawn
+    drawn.textContent = "";
+  };
+  update();
+  return {
+    help: words.beamHelp, controls: [],
+    body: [element("div", { class: "chances" }, ...Object.keys(SLIDERS).map((key) => slider(key, state, trace, update, words)), draw), note, drawn,
+      element("div", { class: "steps" }, ...cards.map(({ node }) => node))],
+    figure: () => figureOf(trace, optionsOf(state, trace)),
+  };
+}
+
+/** The most tokens that top-k may keep: those of the step with the fewest that are recorded. */
+function recorded(trace) {
+  return Math.min(...trace.steps.map(({ best }) => best.length));
+}
+
+/** What the sliders say. */
+function optionsOf(state, trace) {
+  return { temperature: state.get("heat"), topK: Math.min(state.get("few"), recorded(trace)), topP: state.get("nucleus") };
+}
+
+function isUsual({ temperature, topK, topP }) {
+  return temperature === 1 && topK === 0 && topP === 1;
+}
+
+/** A slider that moves the bars while it is moved; the address follows when it is let go. */
+function slider(key, state, trace, onMove, words) {
+  const name = SLIDERS[key];
+  const [least, highest, step] = LIMITS[key];
+  const most = key === "few" ? recorded(trace) : highest;
+  const said = element("output", { for: `chances-${name}` });
+  const input = element("input", { type: "range", id: `chances-${name}`, min: least, max: most, step, value: optionsOf(state, trace)[name] });
+  const tell = () => {
+    const value = Number(input.value);
+    said.textContent = name === "topK" && value === 0 ? words.allTokens : String(value);
+    input.setAttribute("aria-valuetext", said.textContent);
+  };
+  input.addEventListener("input", () => {
+    state.keep({ [key]: input.value });
+    tell();
+    onMove();
   });
-  return { help: words.beamHelp, controls: [], body: [element("div", { class: "steps" }, ...cards)], figure: () => figureOf(trace) };
+  input.addEventListener("change", () => remember(state.fragment));
+  tell();
+  return element("label", {}, element("span", {}, words.chanceSliders[name]), said, input);
+}
+
+/** A step as a table of bars; `update` draws the probabilities, and says whether they are exact. */
+function cardOf(step, i, goOn, words) {
+  // The written token may not be among the most probable ones: then it is listed below them.
+  const listed = step.best.some(([token]) => token === step.token);
+  const rows = [...step.best, ...(listed ? [] : [[step.token, step.log_probability]])].map(([token], n) => {
+    const [least, most] = [element("i", { "aria-hidden": "true" }), element("i", { class: "possible", "aria-hidden": "true" })];
+    const said = element("td", {});
+    const name = goOn && n < step.best.length && step.ids[n] !== END
+      ? element("button", { type: "button", title: words.goOnFrom(readable(token)), onclick: () => goOn(n) }, readable(token)) : readable(token);
+    const node = element("tr", { class: token === step.token ? "written" : "" }, element("th", { scope: "row" }, name), element("td", {}, element("div", { class: "bar" }, least, most)), said);
+    return { node, least, most, said };
+  });
+  const title = `${i + 1}. ${readable(step.token)} (${step.log_probability.toFixed(3)})`;
+  const node = element("table", { class: "step" }, element("caption", {}, title), element("tbody", {}, ...rows.map((row) => row.node)));
+  const update = (options) => {
+    const { ranges, exact } = chancesOf(step, options);
+    rows.forEach((row, n) => {
+      const [least, most] = ranges[n] ?? (isUsual(options) ? [Math.exp(step.log_probability), Math.exp(step.log_probability)] : [0, ranges[ranges.length - 1][1]]);
+      row.least.style.width = `${100 * least}%`;
+      row.most.style.width = `${100 * (most - least)}%`;
+      row.said.textContent = rangeText(least, most);
+      row.node.classList.remove("drawn");
+    });
+    return exact;
+  };
+  return { node, rows, update };
+}
+
+/** One percentage, or two where they differ in what is shown. */
+function rangeText(least, most) {
+  const [from, to] = [least, most].map((share) => (100 * share).toFixed(1));
+  return from === to ? `${from} %` : `${from}–${to} %`;
+}
+
+/** Of a live page what writes on from another token of a step: it takes the number of one in `best`. */
+function onward(trace, i, ask) {
+  const { written, prompt = 0 } = trace.findings;
+  const step = trace.steps[i];
+  if (!ask || !trace.writesText || trace.page.baseline || i < prompt || !step.ids?.length) return null;
+  return (n) => ask(trace.text, [...written.slice(0, i - prompt), step.ids[n]], undefined,
+    [...trace.steps.slice(prompt, i).map(({ token }) => token), step.best[n][0]]);
+}
+
+/** Draws a token of every step, after what the model wrote before it. */
+function drawAll(trace, cards, options, said, words) {
+  const tokens = trace.steps.map((step, i) => {
+    const { ranges } = chancesOf(step, options);
+    let left = Math.random();
+    const at = ranges.findIndex(([share]) => (left -= share) < 0);
+    cards[i].rows.forEach(({ node }, n) => node.classList.toggle("drawn", n === at));
+    return at < 0 ? "…" : readable(step.best[at][0]);
+  });
+  said.textContent = words.drawn(tokens.join(" "));
+}
+
+/** The most probable labels of a step, as the model gives them. */
+export function barsOf(step, words) {
+  const card = cardOf(step, 0, null, words);
+  card.update({ temperature: 1, topK: 0, topP: 1 });
+  return card.node;
 }
 
 /** The same as bars; the written token is darker. */
-function figureOf(trace) {
-  const panels = trace.steps.map((step, i) => ({
-    title: `${i + 1}. ${readable(step.token)}`,
-    names: step.best.map(([token]) => readable(token)),
-    values: step.best.map(([, logp]) => Math.exp(logp)),
-    strong: (at) => step.best[at][0] === step.token,
-    form: (value) => `${(100 * value).toFixed(1)} %`,
-  }));
+function figureOf(trace, options) {
+  const panels = trace.steps.map((step, i) => {
+    const { ranges } = chancesOf(step, options);
+    return {
+      title: `${i + 1}. ${readable(step.token)}`,
+      names: step.best.map(([token]) => readable(token)),
+      values: ranges.map(([least, most]) => (least + most) / 2),
+      strong: (at) => step.best[at][0] === step.token,
+      form: (value) => percentOf(value),
+    };
+  });
   return barsFigure(panels, { across: ACROSS, most: 1 });
 }

@@ -5,13 +5,15 @@ import { siteOf } from "../cursor.js";
 import { choice, element, table } from "../dom.js";
 import { drawMap, layout } from "../heatmap.js";
 import { cellBeside } from "../picture.js";
-import { CanvasSurface, INK, colour, textWidth } from "../surface.js";
+import { CanvasSurface, EFFECT, INK, MUTED, colour, textWidth } from "../surface.js";
 import { readable, total } from "../trace.js";
 import { cellOfMaps, cellText, drawMeasureMaps, markedCell, mostOfPicture, signedPercent, sizeOfMaps, strongestCell } from "./mattered_maps.js";
 
-const [BAR, LINE, APART, NUMBER] = [74, 24, 16, 26]; // px: longest bar, row, between columns, number
+const [BAR, LINE, APART, NUMBER] = [98, 24, 16, 26]; // px: longest bar, row, between columns, number
 const TALL = 96; // px: the height of 100 % in the chart of shares
-const SHARE_SHADES = { product: 0.42, slope: 0.68, blank: 0.95 };
+const SHADE = { product: 0.42 }; // of gradient × input beside the gradient
+const BAR_SHADE = 0.66;
+const PALE = 2; // the end of the scale of correlations: 1 has a middle shade, for it is no weight
 
 const MAPS_AT = [8, 46]; // px: where the maps over an image begin
 
@@ -49,7 +51,7 @@ export function matteredView(trace, state, words, ask) {
 
 matteredView.needs = (trace, live) =>
   Boolean(trace.findings.attribution)
-  || (live && (trace.writesText || (trace.kind.reads === "picture" && trace.sites.length > 0)) && hasParts(trace.axes.picture));
+  || (live && (trace.writesText || trace.kind.writes === "label") && trace.sites.length > 0 && hasParts(trace.axes.picture));
 
 /** Whether the input has words or cells; of an image as a single vector, no part belongs to a cell. */
 function hasParts(picture) {
@@ -83,7 +85,7 @@ function gather(whole, known, state, words) {
   const map = mapped
     ? { grid: axis.grid, picture: whole.picture, most: mostOfPicture(facts), cell: markedCell(state.get("spot"), axis.grid) } : {};
   return {
-    unit, rows, row, columns, names, values, facts, both, ...map,
+    unit, rows, row, columns, names, values, facts, both, left, ...map,
     titles: names.map((name) => words.measures[name]),
     shares: values.map((each) => {
       const sum = total(each.map(Math.abs));
@@ -208,11 +210,18 @@ function drawMeasures(surface, found, place, words, redraw = () => {}) {
       rows: found.all.map(numbered),
       columns: found.all.map((_, n) => `${n + 1}`),
       values: Float32Array.from(values.flat(), (value) => value ?? 0),
+      texts: values.flat().map((value) => (value === null ? "–" : value.toFixed(1).replace("-", "−"))),
+      most: PALE,
     };
     if (i) map.rows = map.columns;
     drawMap(surface, map, at);
   });
   if (place.shares) drawShares(surface, found, place.shares, words);
+}
+
+/** Blue, or orange for the effect of occlusion. */
+function hueOf(name, { theme }, shade) {
+  return name === "blank" || name === "patch" ? EFFECT[theme] : colour(shade, theme);
 }
 
 /** A bar is a share of the measure's total; a negative share is hollow. */
@@ -225,13 +234,14 @@ function drawBars(surface, found, { left, top, step }, words) {
       if (Math.abs(share) < 0.005) return; // too small to be visible
       const [x, y] = [left + step * m, top + LINE * i + 4];
       const long = Math.max(1, Math.abs(share) * BAR);
-      surface.rect(x, y, long, 15, share < 0 ? "transparent" : colour(0.66, surface.theme));
+      surface.rect(x, y, long, 15, share < 0 ? "transparent" : hueOf(found.names[m], surface, BAR_SHADE));
       if (share < 0) surface.frame(x + 0.5, y + 0.5, long, 14, ink, 1);
       surface.text(percent(share), x + long + 4, y + 12, { size: 11 });
     });
   });
   found.columns.forEach((word, i) => {
-    surface.text(word, left - 8, top + LINE * i + 16, { align: "right" });
+    const rest = found.left && i === found.columns.length - 1;
+    surface.text(word, left - 8, top + LINE * i + 16, { align: "right", fill: rest ? MUTED[surface.theme] : ink });
   });
 }
 
@@ -242,7 +252,7 @@ function drawShares(surface, found, { left, top, step }, words) {
   surface.text(words.sharesTitle, 8, top - 26, { size: 13 });
   let legend = textWidth(words.sharesTitle) + 30;
   for (const name of names) {
-    surface.rect(legend, top - 36, 11, 11, colour(SHARE_SHADES[name], surface.theme));
+    surface.rect(legend, top - 36, 11, 11, hueOf(name, surface, SHADE[name] ?? BAR_SHADE));
     surface.text(words.measures[name], legend + 16, top - 26, { size: 12 });
     legend += 34 + textWidth(words.measures[name], 12);
   }
@@ -254,7 +264,7 @@ function drawShares(surface, found, { left, top, step }, words) {
   found.rows.forEach((word, i) => {
     names.forEach((name, n) => {
       const high = TALL * shares[name][i];
-      surface.rect(left + step * i + 4 + 11 * n, top + TALL - high, 10, high, colour(SHARE_SHADES[name], surface.theme));
+      surface.rect(left + step * i + 4 + 11 * n, top + TALL - high, 10, high, hueOf(name, surface, SHADE[name] ?? BAR_SHADE));
     });
     surface.text(word, left + step * i + 10, top + TALL + 18, { turn: 40, size: 12 });
     if (i === found.row) surface.frame(left + step * i, top - 4, step - 3, TALL + 8, INK[surface.theme], 2);

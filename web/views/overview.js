@@ -2,14 +2,18 @@
 
 import { cursorIn, pairOf, shareHead, siteOf, strongestOf, weightsMap } from "../cursor.js";
 import { element, table, unbroken } from "../dom.js";
-import { mostOf } from "../heatmap.js";
+import { legend, mostOf } from "../heatmap.js";
 import { lookFigure } from "../picture.js";
+import { wordsFilm } from "../taking/film.js";
 import { linesFigure } from "../taking/lines_figure.js";
-import { factsOf } from "../overview/facts.js";
+import { factsOf, percentOf } from "../overview/facts.js";
+import { findingsList } from "../overview/findings_list.js";
 import { imageStage } from "../overview/image.js";
+import { labelStage } from "../overview/label.js";
 import { twoLines } from "../overview/lines.js";
 import { sentenceOf } from "../overview/sentence.js";
 import { hasStrip, headStrip } from "../overview/strip.js";
+import { endsWith, wordsOf } from "../overview/texts.js";
 import { largest } from "../trace.js";
 import { readingChoices, siteChoices } from "./board.js";
 
@@ -34,11 +38,12 @@ export function overviewView(trace, state, words, ask) {
     const pair = pairOf(site, map, row ?? cursor.row, column ?? strongestOf(map, row ?? cursor.row), head);
     if (pair) state.set({ query: pair[0], key: column === null ? "" : pair[1], word: "", spot: "" });
   };
-  const labels = labelsOf(site, words);
+  const labels = labelsOf(site, state, words);
   const on = { cursor, labels, onPick: pick, onShow: (row, column) => say(row ?? cursor.row, column) };
+  const typed = grid ? 0 : wordsOf(trace.text, map.columns, trace.kind.writes === "continuation");
   const stage = grid
     ? imageStage(trace, map, { ...on, grid, words: site.part !== "image" })
-    : twoLines(map, { ...on, names: { columns: (column) => map.columns[column] } });
+    : twoLines(map, { ...on, typed, names: { columns: (column) => map.columns[column] } });
   const attempt = (other, chosen) => {
     const fits = other && other.queries === site.queries && other.keys === site.keys;
     Object.assign(trying, fits ? { site: other, head: chosen, map: scaledMap(trace, other, state, chosen) } : { site, head, map });
@@ -46,6 +51,7 @@ export function overviewView(trace, state, words, ask) {
     say();
   };
   say();
+  const label = labelStage(trace, words);
   wish(trace, said, ask);
   const strip = hasStrip(trace) ? [headStrip(trace, state, words, {
     row: map.places.rows[cursor.row]?.[0] ?? 0, onTry: attempt,
@@ -55,9 +61,12 @@ export function overviewView(trace, state, words, ask) {
   return {
     help: grid ? (site.part === "image" ? words.overviewPixelsHelp : words.overviewPictureHelp) : words.overviewHelp,
     controls: [...siteChoices(trace, state, words), ...readingChoices(site, state, words)],
-    lead: said,
-    body: [element("div", { class: "overview" }, element("div", { class: "stage" }, stage.node), ...strip),
-      numbers(trace, site, map, state, cursor, head, words)],
+    pictured: { read: Boolean(grid) || typed > 0, written: trace.writesText && endsWith(map.rows, trace.output), line: typed ? stage.node.querySelector(".keys") : null },
+    aboutBelow: true,
+    body: [...(label ? [label.node, label.said, element("h3", { class: "second" }, words.labelSecond)] : []),
+      element("div", { class: "stage" }, stage.node), said, scaleOf(map, grid, words), ...strip,
+      findingsList(trace, state, words), numbers(trace, site, map, state, cursor, head, words)],
+    film: wordsFilm(stage.node),
     figure: () => (grid ? lookFigure(lookOf(trace, site, map, cursor, grid), FIGURE_SIDE) : linesFigure(map, cursor, labels)),
   };
 }
@@ -78,14 +87,23 @@ function scaledMap(trace, site, state, head) {
   return most < FAINT ? { ...map, most } : map;
 }
 
-function labelsOf(site, words) {
+/** What the strongest colour is: bands, words and images of one map share a scale. */
+function scaleOf(map, grid, words) {
+  const most = grid ? map.values[largest(map.values)] : map.most ?? 1;
+  return legend({ most }, `${words.weights}. ${most < 1 ? words.scaleOwn : words.scaleSame}`, ["0 %", percentOf(most)]);
+}
+
+/** The names of the two lines: where a step is named by what it reads, the written word was read again. */
+function labelsOf(site, state, words) {
   const own = site.queries === site.keys;
-  return { keys: own ? words.toLine : words.readLine, rows: own ? words.fromLine : words.wroteLine, image: words.imageLine };
+  const wrote = site.writes && state.get("reading") === "reads" ? words.wroteReadLine : words.wroteLine;
+  return { keys: own ? words.toLine : words.readLine, rows: own ? words.fromLine : wrote, image: words.imageLine };
 }
 
 /** A live page computes occlusion only when it is wanted: here, when the user has stopped typing. */
 function wish(trace, said, ask) {
-  const known = trace.findings.attribution || trace.page.baseline || !trace.writesText || trace.picture;
+  const writes = trace.writesText || trace.kind.writes === "label";
+  const known = trace.findings.attribution || trace.page.baseline || !writes || trace.picture;
   if (!ask || known || !trace.page.once("wish")) return;
   setTimeout(() => {
     if (!said.isConnected) return; // another text, or another view

@@ -5,7 +5,7 @@ import { HUES, stacked } from "../curves.js";
 import { CanvasSurface, INK, textWidth } from "../surface.js";
 import { pictureOrTable } from "./stacks.js";
 
-const [HIGH, LEFT, TOP, BOTTOM, RIGHT] = [250, 54, 48, 42, 14]; // px of a panel, and of its margins
+const [HIGH, TOP, BOTTOM, RIGHT] = [250, 48, 42, 14]; // px of a panel, and of its margins
 const MOST_WIDE = 505;
 
 runView.needs = (trace) => Boolean(trace.page.run);
@@ -22,8 +22,8 @@ export function runView(trace, state, words) {
     help: words.runHelp,
     controls: [choice(words.runAlong, [["steps", words.runSteps], ["minutes", words.runMinutes]], along ? "minutes" : "steps",
       (chosen) => state.set({ along: chosen })), pictureOrTable(state, words)],
-    lead: element("p", { class: "sentence", id: "sentence" }, leadOf(run, words)),
-    body: [...shown, ...examples(run, words)],
+    aboutBelow: true,
+    body: [element("p", { class: "sentence", id: "sentence" }, leadOf(run, words)), ...shown, ...examples(run, words)],
     figure: stacked(figures),
   };
 }
@@ -56,30 +56,36 @@ export function ticksTo(high) {
 function panelFigure({ title, series }, { along, across, wide }) {
   const all = series.flatMap(({ points }) => points);
   const end = Math.max(...all.map((point) => point[along])) || 1;
-  const ticks = ticksTo(Math.max(...all.map(([, , value]) => value)));
-  const place = (x) => LEFT + ((wide - LEFT - RIGHT) * x) / end;
-  const rise = (value) => HIGH - BOTTOM - ((HIGH - BOTTOM - TOP) * value) / ticks.at(-1);
+  const most = Math.max(...all.map(([, , value]) => value)) || 1;
+  const ticks = ticksTo(most).filter((tick) => tick <= most); // the axis ends where the curves do
+  const left = 10 + Math.max(...ticks.map((tick) => textWidth(String(tick), 12)));
+  const place = (x) => left + ((wide - left - RIGHT) * x) / end;
+  const rise = (value) => HIGH - BOTTOM - ((HIGH - BOTTOM - TOP) * value) / most;
   const draw = (surface, moment) => {
     const faint = surface.theme === "dark" ? "#4a4f60" : "#d4d6de";
     surface.text(title, 0, 14, { size: 13 });
     for (const tick of ticks) {
-      surface.line([[LEFT, rise(tick)], [wide - RIGHT, rise(tick)]], faint, 1);
-      surface.text(String(tick), LEFT - 6, rise(tick) + 4, { size: 12, align: "right" });
+      surface.line([[left, rise(tick)], [wide - RIGHT, rise(tick)]], faint, 1);
+      surface.text(String(tick), left - 6, rise(tick) + 4, { size: 12, align: "right" });
     }
-    for (const tick of ticksTo(end)) if (tick <= end) surface.text(tick.toLocaleString("en"), place(tick), HIGH - BOTTOM + 17, { size: 12, align: "center" });
+    for (const tick of ticksTo(end).filter((each) => each <= end)) {
+      const name = tick.toLocaleString("en");
+      const x = Math.min(place(tick), wide - textWidth(name, 12) / 2 - 1); // whole, at the right edge too
+      surface.text(name, x, HIGH - BOTTOM + 17, { size: 12, align: "center" });
+    }
     surface.text(across, wide - RIGHT, HIGH - 6, { size: 12, align: "right" });
-    let left = LEFT;
+    let at = left;
     series.forEach(({ name, points, dots }, i) => {
       const hue = HUES[surface.theme][dots ? 1 : i];
       surface.line(points.map((point) => [place(point[along]), rise(point[2])]), hue, dots ? 2 : 1.5, dots ? [] : [5, 2]);
       if (dots && points.length < 60) for (const point of points) surface.rect(place(point[along]) - 2.5, rise(point[2]) - 2.5, 5, 5, hue);
-      surface.line([[left, 31], [left + 24, 31]], hue, dots ? 2 : 1.5, dots ? [] : [5, 2]);
-      surface.text(name, left + 30, 35, { size: 12 });
-      left += 50 + textWidth(name, 12);
+      surface.line([[at, 31], [at + 24, 31]], hue, dots ? 2 : 1.5, dots ? [] : [5, 2]);
+      surface.text(name, at + 30, 35, { size: 12 });
+      at += 50 + textWidth(name, 12);
     });
     if (moment !== undefined) surface.line([[place(moment), TOP], [place(moment), HIGH - BOTTOM]], INK[surface.theme], 1, [2, 3]);
   };
-  return { width: wide, height: HIGH, draw, at: (x) => ((x - LEFT) / (wide - LEFT - RIGHT)) * end };
+  return { width: wide, height: HIGH, draw, at: (x) => ((x - left) / (wide - left - RIGHT)) * end };
 }
 
 /** All panels, with a slider for one moment of the run, whose numbers are said below. */

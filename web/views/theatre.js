@@ -1,6 +1,6 @@
 /** The beam search tree: kept, finished and pruned hypotheses, and what each of them attended to. */
 
-import { choice, element, table } from "../dom.js";
+import { choice, element, fading, table } from "../dom.js";
 import { heatmap } from "../heatmap.js";
 import { drawLook } from "../picture.js";
 import { treeFigure } from "../taking/tree_figure.js";
@@ -136,7 +136,7 @@ function tree(nodes, columns, line, chosen, state, words) {
     button.style.top = `${y}px`;
     box.append(button);
   }
-  return element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": words.theatre }, box);
+  return fading(element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": words.theatre }, box));
 }
 
 /** Left to the parent, right to the best child, up and down among the nodes of one step. */

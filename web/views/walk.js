@@ -2,22 +2,19 @@
 
 import { cursorOf, siteOf } from "../cursor.js";
 import { choice, element, table } from "../dom.js";
+import { player, still } from "../player.js";
 import { remember } from "../state.js";
 import { readable } from "../trace.js";
 import { afterScene } from "../walk/after.js";
 import { attentionScene } from "../walk/attention.js";
 import { sentence } from "../walk/sentences.js";
-import { heldCount, isHeld, momentsOf, pathOf, walkOf } from "../walk/steps.js";
+import { heldCount, isHeld, momentsOf, stageOf, stagesOf, walkOf } from "../walk/steps.js";
 import { asText, rampOf, written } from "../walk/strips.js";
 import { number } from "../words_walk.js";
 import { rowName, siteChoices } from "./board.js";
 
-const SPEEDS = [["0.5", "0.5 ×"], ["1", "1 ×"], ["2", "2 ×"], ["4", "4 ×"]];
+const BEAT = 1000; // ms that an operation takes where the walk plays by itself
 const BEFORE = new Set(["state", "input", "query", "keys", "products", "scale", "cap", "bias", "mask", "exp", "weights", "sum"]);
-
-function still() {
-  return matchMedia("(prefers-reduced-motion: reduce)").matches;
-}
 
 /** The query and the head whose walk is shown, and the module. */
 function chosen(trace, state) {
@@ -37,16 +34,13 @@ export function walkView(trace, state, words, ask) {
   const { site, query, head } = chosen(trace, state);
   const controls = siteChoices(trace, state, words, { heads: false });
   const rows = site.rowTokens.map((_, i) => [String(i), `${i} ${rowName(trace, site, i, words)}`]);
-  controls.push(choice(trace.axes[site.queries].grid ? words.walkCell : words.walkQuery, rows, String(query), (value) => state.set({ query: value, moment: 0 })));
+  controls.push(choice(trace.axes[site.queries].grid ? words.walkCell : words.walkQuery, rows, String(query), (value) => state.set({ query: value, moment: "" })));
   if (!site.array("query")) return { help: words.walkHelp, controls, body: [element("p", {}, words.noVectors)] };
   if (ask && trace.walk !== undefined && !isHeld(trace, site, query)) request(trace, site, query, ask);
   const walk = walkOf(trace, site, head, query);
   walk.additive = Boolean(site.array("energy"));
-  return { help: words.walkHelp, controls, body: [
-    ...notes(trace, site, query, walk, words),
-    ...player(trace, site, walk, state, words),
-    ...details(walk, words),
-  ] };
+  const { body, film } = scenes(trace, site, walk, state, words);
+  return { help: words.walkHelp, controls, film, body: [...notes(trace, site, query, walk, words), ...body, ...details(walk, words)] };
 }
 
 /** Asks a live page's server for the vectors of a query, once; a module that has none is not asked for. */
@@ -94,15 +88,8 @@ function onwardOf(trace, site) {
   return trace.of(part).find(({ layer }) => layer === site.layer + 1);
 }
 
-/** The sign of an operation on the path. */
-function symbolOf(op, trace, walk, words) {
-  if (op === "products" && walk.additive) return "v · tanh";
-  if (op === "next") return words.walkWrites[trace.kind.writes] ?? words.walkSymbols.next;
-  return words.walkSymbols[op];
-}
-
-/** The path, the sentence, the buttons and the picture; what moves is drawn without rebuilding the page. */
-function player(trace, site, walk, state, words) {
+/** The path, the sentence, the picture and the buttons; what moves is drawn without rebuilding the page. */
+function scenes(trace, site, walk, state, words) {
   const moments = momentsOf(walk, site);
   const place = placeOf(trace, site, walk, words);
   const said = element("p", { class: "said walk-said" });
@@ -112,17 +99,18 @@ function player(trace, site, walk, state, words) {
   const stage = element("div", { id: "walk", class: "walk", tabindex: "0", role: "group", "aria-label": words.walkStage },
     first.node, ...(second ? [second.node] : []));
   const legends = [first, second].filter(Boolean).map(({ scales }) => rampOf(scales, words));
-  const text = element("p", { id: "walk-says", class: "walk-says", "aria-live": "polite" });
-  const chips = pathOf(moments).map((op) => element("button", { type: "button", "data-op": op, id: `walk-op-${op}`,
-    onclick: () => go(moments.findIndex((moment) => moment.op === op), true) }, ...written(symbolOf(op, trace, walk, words))));
+  const text = element("p", { id: "walk-says", class: "walk-says" });
+  const chips = stagesOf(moments, walk).map((name) => element("button", { type: "button", id: `walk-stage-${name}`,
+    onclick: () => plays.go(moments.findIndex(({ op }) => stageOf(op, walk) === name), true) }, words.walkStages[name]));
   const path = element("div", { class: "walk-path", role: "group", "aria-label": words.walkPath }, ...chips);
   const onward = onwardOf(trace, site);
   const on = onward ? element("button", { type: "button", id: "walk-on", class: "walk-on", onclick: () =>
     state.set({ part: onward.part, layer: onward.layer, moment: 0 }) }, words.walkOn(`${words[onward.part]}, ${words.layerNumber(onward.layer + 1)}`)) : null;
-  let at = Math.min(state.get("moment"), moments.length - 1);
-  let [playing, began] = [false, 0];
+  // It opens at the result of the attention, where everything in the first picture has been computed.
+  const result = moments.findLastIndex(({ op }) => op === "sum");
+  const asked = state.get("moment") !== null;
 
-  const draw = (share) => {
+  const draw = (at, share) => {
     const now = moments[at];
     const progress = (op, key = null) => {
       const index = moments.findIndex((moment) => moment.op === op && (key === null || moment.key === key));
@@ -135,101 +123,34 @@ function player(trace, site, walk, state, words) {
     legends.forEach((legend, i) => { legend.hidden = early !== (i === 0); });
     (early ? first : second).draw(progress, now);
   };
-  const tell = () => {
-    const now = moments[at];
-    text.replaceChildren(...written(sentence(words, walk, now, { ...place, layer: now.op === "end" && place.onwardLayer ? place.onwardLayer : place.layer })));
-    chips.forEach((chip) => {
-      const current = chip.dataset.op === now.op;
-      chip.classList.toggle("done", moments.findIndex(({ op }) => op === chip.dataset.op) < at);
-      if (current) chip.setAttribute("aria-current", "step");
+  const tell = (at, { playing, showing, byHand }) => {
+    // What plays by itself has a second for an operation: time for one sentence, about the key that gets the most.
+    const opened = at === result && !asked && !byHand && !showing;
+    const now = opened ? { op: "result", key: null } : (showing && moments.find(({ op, key }) => op === moments[at].op && key === walk.best)) || moments[at];
+    const layer = now.op === "end" && place.onwardLayer ? place.onwardLayer : place.layer;
+    text.setAttribute("aria-live", playing ? "off" : "polite"); // a screen reader would not keep up
+    text.replaceChildren(...written(sentence(words, walk, now, { ...place, layer })));
+    text.dataset.op = moments[at].op;
+    const current = chips.findIndex(({ id }) => id === `walk-stage-${stageOf(moments[at].op, walk)}`);
+    chips.forEach((chip, i) => {
+      chip.classList.toggle("done", i < current);
+      if (i === current) chip.setAttribute("aria-current", "step");
       else chip.removeAttribute("aria-current");
     });
-    slider.value = String(at);
-    slider.setAttribute("aria-valuetext", words.walkMoment(at + 1, moments.length));
-    counter.textContent = `${at + 1} / ${moments.length}`;
-    back.disabled = at === 0;
-    next.disabled = at === moments.length - 1;
+    if (path.isConnected) path.scrollTo({ left: chips[current].offsetLeft - path.clientWidth / 2 });
     if (on) on.hidden = at < moments.length - 1;
     said.textContent = "";
-    state.keep({ moment: at });
+    state.keep({ moment: at === result && !asked ? "" : at });
     if (!playing) remember(state.fragment);
   };
-  const speed = () => Number(state.get("speed"));
-  let frame = 0;
-  const run = (time) => {
-    if (!stage.isConnected) return;
-    const now = moments[at];
-    const passed = (time - began) * speed();
-    draw(Math.min(passed / now.sweep, 1));
-    if (passed < now.sweep) frame = requestAnimationFrame(run);
-    else if (playing && passed < now.sweep + now.hold) frame = requestAnimationFrame(run);
-    else if (playing && at < moments.length - 1) go(at + 1, true);
-    else if (playing) pause();
-  };
-  /** To a moment; `moving`: it is drawn as it happens, unless less motion is wanted. */
-  function go(to, moving) {
-    at = Math.min(Math.max(to, 0), moments.length - 1);
-    cancelAnimationFrame(frame);
-    tell();
-    if (!moving || still()) return draw(1);
-    began = performance.now();
-    frame = requestAnimationFrame(run);
-    return undefined;
-  }
-  function pause() {
-    playing = false;
-    text.setAttribute("aria-live", "polite");
-    showPlay();
-    remember(state.fragment);
-  }
-  function toggle() {
-    if (still()) return;
-    if (playing) {
-      cancelAnimationFrame(frame);
-      pause();
-      draw(1);
-      return;
-    }
-    playing = true;
-    text.setAttribute("aria-live", "off"); // a screen reader would not keep up
-    showPlay();
-    go(at === moments.length - 1 ? 0 : at, true);
-  }
-  const step = (by) => {
-    if (playing) pause();
-    go(at + by, by > 0);
-  };
-  const button = (id, sign, label, onclick) => element("button", { type: "button", id, "aria-label": label, title: label, onclick }, sign);
-  const play = button("walk-play", "", words.walkPlay, toggle);
-  const back = button("walk-back", "◂", words.walkBack, () => step(-1));
-  const next = button("walk-next", "▸", words.walkNext, () => step(1));
-  function showPlay() {
-    play.textContent = playing ? "❚❚" : "▶";
-    play.setAttribute("aria-label", playing ? words.walkPause : words.walkPlay);
-    play.title = playing ? words.walkPause : words.walkPlay;
-  }
-  showPlay();
-  const counter = element("span", { class: "muted walk-count" });
-  const slider = element("input", { type: "range", id: "walk-at", min: "0", max: String(moments.length - 1), step: "1", "aria-label": words.walkAt,
-    oninput: () => {
-      if (playing) pause();
-      go(Number(slider.value), false);
-    } });
-  const faster = choice(words.walkSpeed, SPEEDS, state.get("speed"),
-    (value) => { state.keep({ speed: value }); remember(state.fragment); });
-  faster.querySelector("select").id = "walk-speed";
-  const bar = element("div", { class: "walk-bar-of-buttons" }, ...(still() ? [] : [play]), button("walk-first", "|◂", words.walkFirst, () => step(-at)), back, next, slider, counter, ...(still() ? [] : [faster]));
-  stage.addEventListener("keydown", (event) => {
-    const by = { ArrowRight: 1, ArrowLeft: -1, Home: -at, End: moments.length - 1 - at }[event.key];
-    if (by === undefined && event.key !== " ") return;
-    event.preventDefault();
-    if (event.key === " ") toggle();
-    else step(by);
-  });
-  tell();
-  draw(1);
-  return [path, text, bar, ...(still() ? [element("p", { class: "muted walk-still" }, words.walkStill)] : []), stage,
-    ...(on ? [element("p", {}, on)] : []), ...legends, said];
+  const shows = { to: result, pace: ({ op }) => {
+    const beat = BEAT / moments.filter((moment) => moment.op === op).length;
+    return [0.6 * beat, 0.4 * beat];
+  } };
+  const plays = player({ name: "walk", stage, moments, state, words, draw, tell, shows: { ...shows, once: !asked },
+    at: asked ? Math.min(state.get("moment") ?? 0, moments.length - 1) : result });
+  const screen = element("div", {}, path, text, ...(still() ? [element("p", { class: "muted walk-still" }, words.walkStill)] : []), stage);
+  return { film: plays.film(screen), body: [screen, plays.bar, ...(on ? [element("p", {}, on)] : []), ...legends, said] };
 }
 
 /** Everything as text: a table of the keys, and every vector. */

@@ -72,13 +72,14 @@ export function afterScene(walk, words, onSay) {
 /** The most probable tokens: their logits, and what the softmax makes of them. */
 function logitsOf({ entries, step }, names) {
   const rows = entries.map(({ token, logit, probability }) => {
-    const bar = element("i", { class: "walk-bar" });
+    const fill = element("i", {});
+    const bar = element("i", { class: "walk-bar" }, fill);
     const [said, share] = [element("span", { class: "walk-cell", "data-cell": "logit" }), element("span", { class: "walk-cell", "data-cell": "probability" })];
     const node = element("div", { class: `walk-entry-row${token === step.token ? " written" : ""}` },
       element("span", { class: "walk-name" }, readable(token)), said, element("span", { class: "walk-weight" }, bar, share));
     return { node, draw(progress) {
       said.textContent = progress("logits") > 0 ? number(logit) : "";
-      bar.style.setProperty("--share", (progress("next") * probability).toFixed(4));
+      fill.style.width = `${(100 * progress("next") * probability).toFixed(2)}%`;
       share.textContent = progress("next") > 0 ? number(probability) : "";
     } };
   });

@@ -66,7 +66,8 @@ export function attentionScene(trace, site, walk, words, onSay) {
       table.querySelector(".walk-sum").classList.toggle("now", now.op === "sum");
       const spent = rows.map(({ key }) => progress("sum", key.others ? "others" : key) * key.weight);
       const sofar = Float64Array.from(walk.z, (_, i) => total(rows.map((row) => progress("sum", row.key.others ? "others" : row.key) * row.given[i])));
-      z.draw(sofar, total(spent) > 0 ? 1 : 0);
+      if (total(spent) > 0) z.draw(sofar);
+      else z.draw(walk.z, 0);
       totals.textContent = progress("weights") > 0 ? `${words.sum} ${number(total(walk.keys.map(({ weight }) => weight)) * 1)}` : "";
       picture?.draw(progress, now);
     },
@@ -99,7 +100,8 @@ function entryOf(walk, names, strip, scaleOf) {
 function keyRow(key, walk, words, { k, terms, value, given }) {
   const cell = (name) => element("span", { class: "walk-cell", "data-cell": name });
   const [product, score, power] = ["product", "score", "power"].map(cell);
-  const bar = element("i", { class: "walk-bar" });
+  const fill = element("i", {});
+  const bar = element("i", { class: "walk-bar" }, fill);
   const weight = element("span", { class: "walk-cell", "data-cell": "weight" });
   const node = element("div", { class: `walk-key${key.hidden ? " masked" : ""}${key.others ? " others" : ""}`, "data-key": key.others ? "others" : key.i },
     element("span", { class: "walk-name" }, key.name),
@@ -122,7 +124,7 @@ function keyRow(key, walk, words, { k, terms, value, given }) {
         power.textContent = !walk.linear && progress("exp") > 0 ? number(key.power) : "";
       }
       const share = progress("weights");
-      bar.style.setProperty("--share", Math.max(0, share * key.weight).toFixed(4));
+      fill.style.width = `${(100 * Math.max(0, share * key.weight)).toFixed(2)}%`;
       weight.textContent = share > 0 ? number(key.weight) : "";
       value.draw(given, progress("sum", which));
     },

@@ -34,6 +34,7 @@ const FACTS = {
   sum: (walk, _, key) => key === "others"
     ? { count: walk.others.length, weight: total(walk.others.map(({ weight }) => weight)), sofar: sofar(walk, key) }
     : { name: key.name, weight: key.weight, sofar: sofar(walk, key) },
+  result: (walk) => ({ ...walk.best, count: walk.keys.length, width: walk.z.length }),
   mixed: (walk, at) => ({ ...at, heads: walk.heads, width: walk.mixed.length }),
   output: (walk) => ({ width: walk.output.length, length: lengthOf(walk.output), biased: walk.facts.biased }),
   residual: (walk) => ({ a: walk.state[0], b: walk.output[0], c: walk.sum2[0], gate: walk.gate }),

@@ -183,7 +183,19 @@ export function momentsOf(walk, site) {
   return moments;
 }
 
-/** The operations in their order, each once: the parts of the path above the picture. */
-export function pathOf(moments) {
-  return [...new Set(moments.map(({ op }) => op))];
+const STAGES = {
+  state: ["state", "input"], query: ["query"], keys: ["keys"], scores: ["products", "scale", "cap", "bias", "mask"],
+  softmax: ["exp", "weights"], sum: ["sum"], cell: ["cell"], output: ["known", "shown", "mixed", "output", "residual"],
+  norm: ["norm"], feed: ["hidden", "fed", "fedSum", "fedNormed"], logits: ["logits"], next: ["next"], end: ["end"],
+};
+
+/** The stage that an operation belongs to. */
+export function stageOf(op, walk) {
+  const stage = Object.keys(STAGES).find((name) => STAGES[name].includes(op));
+  return stage === "softmax" && (walk.linear || !walk.redone) ? "weights" : stage;
+}
+
+/** The stages in their order, each once: the parts of the path above the picture. */
+export function stagesOf(moments, walk) {
+  return [...new Set(moments.map(({ op }) => stageOf(op, walk)))];
 }

@@ -5,7 +5,7 @@ import { INK, divergingPalette, theme } from "../surface.js";
 import { number } from "../words_walk.js";
 
 const LINE = 128; // cells in a line; a longer vector has several
-const EMPTY = { light: "#e9e9e6", dark: "#2a2d38" };
+const FAINT = 0.22; // opacity of what the walk has not reached
 
 /** The largest absolute value, so that several vectors share one scale. */
 export function mostIn(...vectors) {
@@ -33,6 +33,7 @@ export class Strip {
     [this.width, this.high] = [this.cell * this.across, lines > 1 ? Math.min(high, 9) : high];
     this.canvas = element("canvas", { class: "strip", role: "img", "aria-label": label });
     const ratio = window.devicePixelRatio || 1;
+    this.ratio = ratio;
     this.canvas.width = Math.ceil(this.width * ratio);
     this.canvas.height = Math.ceil((this.high * lines + 2) * ratio);
     this.canvas.style.width = `${this.width}px`;
@@ -45,32 +46,53 @@ export class Strip {
       const column = Math.floor((x / this.canvas.clientWidth) * this.across);
       const line = Math.floor((y / this.canvas.clientHeight) * lines);
       const at = line * this.across + column;
-      if (this.values && at >= 0 && at < Math.min(this.done, length)) onSay(label, at, this.values[at]);
+      if (this.values && at >= 0 && at < length) onSay(label, at, this.values[at]);
     });
-    this.draw(null, 0);
   }
 
-  /** Draws the first `share` of the cells; the rest is empty. `cursor`: frames the last one of them. */
+  /** Draws the first `share` of the cells; the rest is faint. `cursor`: frames the last one of them. */
   draw(values, share = 1, cursor = false) {
-    const { context, cell, high } = this;
-    this.values = values;
-    this.done = values ? Math.round(this.length * share) : 0;
-    context.clearRect(0, 0, this.width, high * this.lines + 2);
+    const { context, high, across } = this;
+    const done = Math.round(this.length * share);
+    if (values === this.values && done === this.done && cursor === this.cursor) return;
+    if (values !== this.values) this.paint(values);
+    Object.assign(this, { values, done, cursor });
+    const all = high * this.lines + 2;
+    context.clearRect(0, 0, this.width, all);
+    context.globalAlpha = FAINT;
+    if (done < this.length) context.drawImage(this.whole, 0, 0, this.width, all);
+    context.globalAlpha = 1;
+    for (let line = 0; line * across < done; line++) this.reveal(line, Math.min(across, done - line * across));
+    context.strokeStyle = INK[this.theme];
+    // A cell of the paper's colour is zero: a thin frame shows where the vector ends.
+    context.globalAlpha = done ? 0.25 : 0.1;
+    context.lineWidth = 1;
+    context.strokeRect(0.5, 0.5, this.width - 1, all - 2);
+    context.globalAlpha = 1;
+    if (this.framed) this.frame(...this.framed);
+    if (cursor && done > 0 && done < this.length) this.frame(done - 1, done);
+  }
+
+  /** The first cells of a line, as they are in the whole strip. */
+  reveal(line, count) {
+    const { context, cell, high, ratio } = this;
+    const [y, wide] = [line * high, Math.min(count * cell, this.width)];
+    context.clearRect(0, y, wide, high + 1);
+    context.drawImage(this.whole, 0, y * ratio, wide * ratio, (high + 1) * ratio, 0, y, wide, high + 1);
+  }
+
+  /** All cells, drawn once: what moves then only copies parts of it. */
+  paint(values) {
+    this.whole ??= document.createElement("canvas");
+    Object.assign(this.whole, { width: this.canvas.width, height: this.canvas.height });
+    const [context, { cell, high }] = [this.whole.getContext("2d"), this];
+    context.scale(this.ratio, this.ratio);
     const gap = cell >= 4 ? 1 : 0;
     for (let i = 0; i < this.length; i++) {
       const [x, y] = [(i % this.across) * cell, Math.floor(i / this.across) * high + 1];
-      const shade = i < this.done ? Math.round(127 * (Math.min(Math.max(values[i] / this.most, -1), 1) + 1)) : -1;
-      context.fillStyle = shade < 0 ? EMPTY[this.theme] : this.palette[shade];
+      context.fillStyle = this.palette[Math.round(127 * (Math.min(Math.max(values[i] / this.most, -1), 1) + 1))];
       context.fillRect(x, y, cell - gap, high - 1);
     }
-    context.strokeStyle = INK[this.theme];
-    // A cell of the paper's colour is zero: a thin frame shows where the vector ends.
-    context.globalAlpha = 0.25;
-    context.lineWidth = 1;
-    if (this.done) context.strokeRect(0.5, 0.5, this.width - 1, high * this.lines);
-    context.globalAlpha = 1;
-    if (this.framed) this.frame(...this.framed);
-    if (cursor && this.done > 0 && this.done < this.length) this.frame(this.done - 1, this.done);
   }
 
   frame(start, end) {

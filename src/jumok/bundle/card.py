@@ -171,6 +171,7 @@ class LanguageTokens:
         source: opens a source in this language (M2M100).
         asked: opens a source that is to be translated into it (Johnson et al. 2017; Marian).
         target: opens a target in it, and is forced there (M2M100).
+        closing: follows the END of a source in this language (mBART).
     """
 
     __pydantic_config__: ClassVar[dict[str, str]] = ALL_KNOWN
@@ -178,6 +179,7 @@ class LanguageTokens:
     source: Natural | None = None
     asked: Natural | None = None
     target: Natural | None = None
+    closing: Natural | None = None
 
 
 @dataclass(frozen=True)
@@ -207,6 +209,7 @@ class BundleConfig:
         model: the recipe's [model] section, every key given.
         vocabulary_size: that of the tokenizer, specials included; 0 where there is none.
         labels: a classifier's labels, in the order of its outputs.
+        label_names: what people call them, where the data have numbers.
         source_language, target_language: codes such as "en"; "" where unknown.
         languages: of a translator of several pairs, the tokens of each language.
         pairs: those that it translates; () with `languages`: any two of them.
@@ -224,6 +227,7 @@ class BundleConfig:
     model: dict[str, object]
     vocabulary_size: Natural = 0
     labels: tuple[str, ...] = ()
+    label_names: dict[str, str] = field(default_factory=dict)
     source_language: str = ""
     target_language: str = ""
     languages: dict[str, LanguageTokens] = field(default_factory=dict)

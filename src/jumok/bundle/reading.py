@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import astuple, dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
@@ -94,9 +94,9 @@ class Bundle:
         return "int8" if "I8" in types else "bf16" if "BF16" in types else "fp32"
 
     @property
-    def input_precision(self) -> Precision:
+    def input_precision(self) -> Precision | Literal["int16"]:
         """The number format that inputs of its matrices are rounded to."""
-        return "fp32" if grouped(self.stored) else self.precision
+        return "int16" if grouped(self.stored) else self.precision
 
     @property
     def parameters(self) -> int:

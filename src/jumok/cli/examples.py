@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
+from math import log
 from pathlib import Path
 
 from jumok.bundle.card import BundleConfig
@@ -13,6 +14,8 @@ from jumok.data.pairs.corpus import read_pairs
 from jumok.data.texts.corpus import TextCorpus, read_examples
 from jumok.errors import JumokError
 from jumok.systems.loading import opened
+from jumok.systems.translation.result import Translation
+from jumok.systems.translation.translator import Translator
 from jumok.training.folder import RECIPE, SMALLWORLD
 from jumok.training.preparing.pairs import corpus_of_pairs
 from jumok.training.preparing.texts import corpus_of
@@ -26,7 +29,43 @@ FEWEST_WORDS, MOST_WORDS, PROMPT = 3, 10, 4
 GAP = "[MASK]"
 
 
-def examples_for(model: Bundle | Path) -> list[str]:
+CANDIDATES = 40
+"""Sentences among which that for a page to open with is looked for."""
+SURE = 0.8
+"""The geometric mean of the probabilities of its tokens; less is no good first impression."""
+
+
+def opening_first(bundle: Bundle) -> list[str]:
+    """The examples of a page; of a translator first the sentence whose words move farthest.
+
+    It is one of `CANDIDATES` sentences whose translation is sure (`SURE`), if there is such a one.
+    """
+    if bundle.config.task != "translation":
+        return examples_for(bundle)
+    candidates = examples_for(bundle, CANDIDATES)
+    translated = Translator.load(bundle.folder, device="cpu").translate(candidates)
+    sure = [
+        (words_moved(each), text)
+        for text, each in zip(candidates, translated, strict=True)
+        if each.token_log_probabilities
+        and each.log_probability / len(each.token_log_probabilities) >= log(SURE)
+    ]
+    first = max(sure, key=lambda each: each[0])[1:] if sure else ()
+    return list(dict.fromkeys([*first, *candidates]))[:MOST_EXAMPLES]
+
+
+def words_moved(translation: Translation) -> int:
+    """How far words are from their places: the sum over the links of the differences of ranks.
+
+    Spearman's footrule of the alignment, whose links are ranked by their words on either side.
+    """
+    links = translation.alignment or ()
+    by_source, by_target = sorted(links), sorted(links, key=lambda link: (link[1], link[0]))
+    ranks = {link: rank for rank, link in enumerate(by_target)}
+    return sum(abs(rank - ranks[link]) for rank, link in enumerate(by_source))
+
+
+def examples_for(model: Bundle | Path, most: int = MOST_EXAMPLES) -> list[str]:
     """A few inputs for a model that reads text.
 
     They are from the validation or training data of its run; without these from the embedded
@@ -39,11 +78,11 @@ def examples_for(model: Bundle | Path) -> list[str]:
         return []
     own = list(_run_texts(bundle.folder, config.source_language))
     texts = (
-        _chosen_examples(own)
-        or _chosen_examples(own, fewest=1)
-        or _chosen_examples(map(_first_words, own), fewest=1)
+        _chosen_examples(own, most)
+        or _chosen_examples(own, most, fewest=1)
+        or _chosen_examples(map(_first_words, own), most, fewest=1)
     )
-    texts = texts or _chosen_examples(_built_in(config))
+    texts = texts or _chosen_examples(_built_in(config), most)
     return [_as_input(text, config.task) for text in texts]
 
 
@@ -87,12 +126,12 @@ def _first_words(text: str) -> str:
     return " ".join(text.split()[:MOST_WORDS])
 
 
-def _chosen_examples(texts: Iterable[str], fewest: int = FEWEST_WORDS) -> list[str]:
+def _chosen_examples(texts: Iterable[str], most: int, fewest: int = FEWEST_WORDS) -> list[str]:
     fits = (text.strip() for text in texts if fewest <= len(text.split()) <= MOST_WORDS)
     chosen: dict[str, None] = {}
     for text in fits:
         chosen[text] = None
-        if len(chosen) == MOST_EXAMPLES:
+        if len(chosen) == most:
             break
     return list(chosen)
 

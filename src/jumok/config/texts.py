@@ -77,6 +77,14 @@ class LabelledTextsConfig(Section):
 
     train: Annotated[tuple[LabelledCorpusConfig, ...], Field(min_length=1)]
     validation: tuple[LabelledCorpusConfig, ...] = ()
+    labels: dict[str, str] = Field(default_factory=dict)
     validation_texts: Count = 500
     max_tokens: Count = 128
     skip_damaged: bool = False
+
+    @model_validator(mode="after")
+    def _different_names(self) -> "LabelledTextsConfig":
+        names = [name.strip() for name in self.labels.values()]
+        if not all(names) or len(set(names)) < len(names):
+            raise ValueError("labels gives every label a name, each another one")
+        return self

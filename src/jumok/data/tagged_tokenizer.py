@@ -1,4 +1,4 @@
-"""A tokenizer of one pair of languages of several: it opens texts with the tokens of the pair."""
+"""A tokenizer of one pair of languages of several: it puts the tokens of the pair around texts."""
 
 import hashlib
 from collections.abc import Callable, Collection, Sequence
@@ -17,6 +17,7 @@ class TaggedTokenizer(Tokenizer):
     Args:
         whole: that of all pairs.
         opening: the ids that open a source, and those that open a target.
+        closing: the ids that close a source.
         tags: the ids of all languages, which no text is encoded as.
         check: called before a text is encoded; it raises if the pair was not chosen.
     """
@@ -27,25 +28,29 @@ class TaggedTokenizer(Tokenizer):
         opening: tuple[Sequence[int], Sequence[int]],
         tags: Collection[int],
         check: Callable[[], None] | None = None,
+        closing: Sequence[int] = (),
         *,
         of_target: bool = False,
     ) -> None:
-        self.whole, self._openings, self._tags, self._check = whole, opening, frozenset(tags), check
+        self.whole, self._check, self._given = whole, check, (whole, opening, tags, check, closing)
         self._of_target, self._plain = of_target, whole.target if of_target else whole
         self.opening = tuple(opening[of_target])
+        self.closing = () if of_target else tuple(closing)
+        self._tags = frozenset((*tags, *self.closing))
         self.model = whole.model
-        named = repr((whole.hash, opening)).encode()
-        self.hash = hashlib.sha256(named).hexdigest() if any(opening) else whole.hash
+        around = (*opening, closing) if closing else opening
+        named = repr((whole.hash, around)).encode()
+        self.hash = hashlib.sha256(named).hexdigest() if any(around) else whole.hash
         self.size, self.newline = whole.size, whole.newline
 
     def __reduce__(self) -> tuple[type[Tokenizer], tuple[object, ...]]:
-        return TaggedTokenizer, (self.whole, self._openings, self._tags, self._check)
+        return TaggedTokenizer, self._given
 
     @cached_property
     def target(self) -> Tokenizer:
         if self._of_target:
             return self
-        return TaggedTokenizer(self.whole, self._openings, self._tags, self._check, of_target=True)
+        return TaggedTokenizer(*self._given, of_target=True)
 
     @property
     def plain(self) -> Tokenizer:
@@ -60,18 +65,18 @@ class TaggedTokenizer(Tokenizer):
         """None: the ids of a text do not follow from those of its words."""
 
     def encode(self, text: str) -> list[int]:
-        return self._opened(self._plain.encode(text))
+        return self._tagged(self._plain.encode(text))
 
     def encode_sampled(self, text: str, alpha: float, random: Random) -> list[int]:
-        return self._opened(self._plain.encode_sampled(text, alpha, random))
+        return self._tagged(self._plain.encode_sampled(text, alpha, random))
 
     def encode_batch(self, texts: Sequence[str], threads: int = 1) -> list[list[int]]:
-        return [self._opened(ids) for ids in self._plain.encode_batch(texts, threads)]
+        return [self._tagged(ids) for ids in self._plain.encode_batch(texts, threads)]
 
-    def _opened(self, ids: list[int]) -> list[int]:
+    def _tagged(self, ids: list[int]) -> list[int]:
         if self._check is not None:
             self._check()
-        return [*self.opening, *ids] if ids else ids
+        return [*self.opening, *ids, *self.closing] if ids else ids
 
     def decode(self, ids: Sequence[int]) -> str:
         return self._plain.decode([id for id in ids if id not in self._tags])

@@ -7,8 +7,9 @@ puts the image to each of the `addresses`.
 
 import ctypes
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -47,8 +48,8 @@ class ImageOf:
     """Writes structures, and what they point to, into an image.
 
     Args:
-        lengths: by the name of a pointer to structures: the name of the field beside it that says
-            how many there are.
+        lengths: by the name of a pointer to structures: the names of the fields beside it whose
+            product is how many there are.
         absent: addresses whose arrays are left out: the page fills them in. Their fields hold 0.
         image: where to write; None: a new one.
     """
@@ -56,7 +57,7 @@ class ImageOf:
     def __init__(
         self,
         arrays: Stored,
-        lengths: Mapping[str, str],
+        lengths: Mapping[str, Sequence[str]],
         absent: frozenset[int] = frozenset(),
         image: MemoryImage | None = None,
     ) -> None:
@@ -96,7 +97,7 @@ class ImageOf:
     def _target(self, structure: ctypes.Structure, name: str, value: Any) -> int | None:
         """Where what a pointer points to begins in the image; None: it points to nothing there."""
         if name in self._lengths:
-            count = getattr(structure, self._lengths[name])
+            count = prod(getattr(structure, each) for each in self._lengths[name])
             return self._written([value[i] for i in range(count)]) if count else None
         if not value or value in self._absent:
             return None

@@ -1,7 +1,8 @@
 /* Linear layers for few rows: weights in panels of 64 outputs, as float32, bfloat16 or int8.
  *
  *     int8:     y = (q(x) W8) * scale_x * scale_w + b     q(x) = round(127 x / max |x|), row by row
- *     grouped:  y = sum over groups g of (x_g W8_g) * scale_g + b, 32 inputs with one scale; x stays float32
+ *     grouped:  y = scale_x * sum over groups g of (q(x_g) W8_g) * scale_g + b, 32 inputs with one scale;
+ *               q(x) = round(32767 x / max |x|), whose upper and lower bytes are multiplied one after the other
  *
  * A row's result is the same bits whatever other rows are computed with it: its products are summed
  * over the inputs in one order, and its scale is its own.
@@ -25,19 +26,20 @@ enum { FLOAT32, BFLOAT16, INT8, GROUPED };
 
 /* outputs is the true number; panels, scales and biases are filled up with zeros to a multiple of 64.
  * scale: (outputs); grouped (outputs / 64, inputs / 32, 64), and inputs are a multiple of 32.
- * correction: 128 times the sum of an output's int8 weights, because the rows are stored as q(x) + 128. */
+ * correction: 128 times the sum of an output's int8 weights, because the rows are stored as q(x) + 128; grouped
+ * float32, 32768 times the sum of its weights. */
 typedef struct {
     int64_t outputs, inputs, kind;
     const void *panels;
     const float *bias, *scale;
-    const int32_t *correction;
+    const void *correction;
 } Linear;
 
 /* Rows as a linear layer reads them; of float32 they are read where they are. */
 typedef struct {
     const float *floats_;
     uint16_t *halves_;
-    uint8_t *bytes_;
+    uint8_t *bytes_; /* grouped: of each row the upper bytes, then the lower */
     float *scale;
 } Prepared;
 
@@ -65,10 +67,24 @@ static inline float quantise(const float *x, uint8_t *q, int64_t inputs) {
     return peak / 127.0f;
 }
 
+/* 16 bits of one row, plus 32768: the upper bytes, then the lower */
+static inline float quantise_finely(const float *x, uint8_t *q, int64_t inputs) {
+    float peak = largest_size(x, inputs);
+    float factor = peak > 0 ? 32767.0f / peak : 0.0f;
+    for (int64_t k = 0; k < inputs; k += LANES) {
+        words both = (words)(load_f32(x + k) * factor + 12582912.0f) + 32768u;
+        bytes upper = narrowed(both >> 8 & 255u), lower = narrowed(both & 255u);
+        memcpy(q + k, &upper, sizeof upper);
+        memcpy(q + inputs + k, &lower, sizeof lower);
+    }
+    return peak / 32767.0f;
+}
+
 static void prepare(const float *x, int64_t x_row, int64_t rows, int64_t inputs, int64_t kind, Prepared *to) {
     to->floats_ = x;
     for (int64_t row = 0; row < rows; row++, x += x_row) {
         if (kind == INT8) to->scale[row] = quantise(x, to->bytes_ + row * inputs, inputs);
+        if (kind == GROUPED) to->scale[row] = quantise_finely(x, to->bytes_ + row * 2 * inputs, inputs);
         if (kind == BFLOAT16)
             for (int64_t k = 0; k < inputs; k += LANES)
                 store_bf16(to->halves_ + row * inputs + k, load_f32(x + k));
@@ -111,7 +127,7 @@ INLINE void tile_int8(const Prepared *x, int64_t first, const Linear *layer, int
             int64_t at = column + (from + p) * LANES;
             ints correction;
             floats scale = load_f32(layer->scale + at), bias = load_f32(layer->bias + at);
-            memcpy(&correction, layer->correction + at, sizeof correction);
+            memcpy(&correction, (const int32_t *)layer->correction + at, sizeof correction);
             for (int r = 0; r < rows; r++) {
                 floats out = __builtin_convertvector((ints)sum[r][p] - correction, floats);
                 store_outputs(y + r * y_row + (from + p) * LANES, out * (scale * x->scale[first + r]) + bias, positive);
@@ -146,39 +162,45 @@ INLINE void tile_int8(const Prepared *x, int64_t first, const Linear *layer, int
 TILE_OF_FLOATS(float32, float, x->floats_, 1, times_f32)
 TILE_OF_FLOATS(bfloat16, uint16_t, x->halves_, 2, times_bf16)
 
-/* The products of a group are summed before they are scaled: one multiplication for 32. */
+#define NEAR 4 /* vectors of a panel whose sums of both bytes fit into the registers */
+
+/* The weights of a group stay in the cache while all rows are multiplied with them. */
 INLINE void tile_grouped(const Prepared *x, int64_t first, const Linear *layer, int64_t column, float *y,
-                         int64_t y_row, int64_t x_row, int positive, const int rows) {
-    const int wide = WIDE(rows);
-    for (int from = 0; from < VECTORS; from += wide) {
-        const int8_t *panel = (const int8_t *)layer->panels + column * layer->inputs + 4 * LANES * from;
-        const float *read = x->floats_ + first * x_row, *scale = layer->scale + column / SHARING * layer->inputs + LANES * from;
-        floats sum[ROWS][VECTORS];
-        for (int r = 0; r < rows; r++)
-            for (int p = 0; p < wide; p++) sum[r][p] = load_f32(layer->bias + column + (from + p) * LANES);
-        for (int64_t group = 0; group < layer->inputs; group += SHARING, scale += PANEL) {
-            floats part[ROWS][VECTORS];
-            for (int r = 0; r < rows; r++)
-                for (int p = 0; p < wide; p++) part[r][p] = (floats){};
-            for (int64_t k = group; k < group + SHARING; k += 4, panel += 4 * PANEL) {
-                for (int i = 0; i < 4 * LANES * wide; i += 64) __builtin_prefetch(panel + AHEAD + i);
-                for (int p = 0; p < wide; p++) {
-                    words four;
-                    memcpy(&four, panel + 4 * LANES * p, sizeof four);
-#pragma GCC unroll 4
-                    for (int j = 0; j < 4; j++) {
-                        floats weights = __builtin_convertvector((ints)(four << (24 - 8 * j)) >> 24, floats);
-#pragma GCC unroll 6
-                        for (int r = 0; r < rows; r++) part[r][p] += read[r * x_row + k + j] * weights;
+                         int64_t y_row, int positive, const int rows) {
+    int64_t inputs = layer->inputs;
+    const int8_t *panel = (const int8_t *)layer->panels + column * inputs;
+    const float *scale = layer->scale + column / SHARING * inputs;
+    floats sum[ROWS][VECTORS] = {};
+    for (int64_t group = 0; group < inputs; group += SHARING, panel += SHARING * PANEL, scale += PANEL) {
+        for (int i = 0; i < SHARING * PANEL; i += 64) __builtin_prefetch(panel + AHEAD + i);
+        for (int r = 0; r < rows; r++) {
+            const uint8_t *read = x->bytes_ + (first + r) * 2 * inputs + group;
+            for (int from = 0; from < VECTORS; from += NEAR) {
+                Piece upper[NEAR] = {}, lower[NEAR] = {};
+#pragma GCC unroll 8
+                for (int k = 0; k < SHARING; k += 4) {
+                    uint32_t high, low;
+                    memcpy(&high, read + k, sizeof high);
+                    memcpy(&low, read + inputs + k, sizeof low);
+                    for (int p = 0; p < NEAR; p++) {
+                        Piece weights;
+                        memcpy(&weights, panel + k * PANEL + 4 * LANES * (from + p), sizeof weights);
+                        upper[p] = add_products(upper[p], spread_four(high), weights);
+                        lower[p] = add_products(lower[p], spread_four(low), weights);
                     }
                 }
+                for (int p = 0; p < NEAR; p++) {
+                    ints both = ((ints)upper[p] << 8) + (ints)lower[p];
+                    sum[r][from + p] += __builtin_convertvector(both, floats) * load_f32(scale + (from + p) * LANES);
+                }
             }
-            for (int r = 0; r < rows; r++)
-                for (int p = 0; p < wide; p++) sum[r][p] += part[r][p] * load_f32(scale + p * LANES);
         }
+    }
+    for (int p = 0; p < VECTORS; p++) {
+        int64_t at = column + p * LANES;
+        floats correction = load_f32((const float *)layer->correction + at), bias = load_f32(layer->bias + at);
         for (int r = 0; r < rows; r++)
-            for (int p = 0; p < wide; p++)
-                store_outputs(y + r * y_row + (from + p) * LANES, sum[r][p], positive);
+            store_outputs(y + r * y_row + p * LANES, (sum[r][p] - correction) * x->scale[first + r] + bias, positive);
     }
 }
 
@@ -189,7 +211,7 @@ INLINE void tile(const Prepared *x, int64_t x_row, int64_t first, const Linear *
     else if (layer->kind == BFLOAT16)
         tile_bfloat16(x, first, layer, column, y, y_row, layer->inputs, positive, rows);
     else if (layer->kind == GROUPED)
-        tile_grouped(x, first, layer, column, y, y_row, x_row, positive, rows);
+        tile_grouped(x, first, layer, column, y, y_row, positive, rows);
     else
         tile_float32(x, first, layer, column, y, y_row, x_row, positive, rows);
 }

@@ -56,7 +56,8 @@ class Packed:
         """(outputs inputs) in panels: (outputs / 64, inputs / group, 64, group).
 
         int8: see `quantising`. The correction is 128 times the sum of an output's int8 weights,
-        because the engine adds 128 to the int8 inputs.
+        because the engine adds 128 to the int8 inputs; grouped 32768 times the sum of its weights,
+        because it adds that to inputs of 16 bits.
         """
         if self.kind == "int8" and not isinstance(matrix, Quantised):
             matrix = quantised(matrix)
@@ -79,6 +80,8 @@ class Packed:
             scales[:outputs] = matrix.scales
             by_panel = scales.reshape(rows // PANEL, PANEL, -1).transpose(0, 2, 1)
             scale = self.address(np.ascontiguousarray(by_panel))
+            sums = whole.reshape(*scales.shape, GROUP).sum(2, dtype=np.int32) * np.float64(scales)
+            correction = self.address((32768 * sums.sum(1)).astype(np.float32))
         elif isinstance(matrix, Quantised):
             scales = np.zeros(rows, np.float32)
             scales[:outputs] = matrix.scales

@@ -12,6 +12,7 @@ Not All You Need", section 3.
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import nn
@@ -53,14 +54,17 @@ class Agreement:
         return Agreement(self.tokens + other.tokens, self.equal + other.equal)
 
 
-def as_int8(states: Float[Tensor, "*axes inputs"]) -> Float[Tensor, "*axes inputs"]:
-    """The inputs that the engine computes with in int8: 255 steps, as far as each row reaches.
+def as_integers(
+    states: Float[Tensor, "*axes inputs"], most: float
+) -> Float[Tensor, "*axes inputs"]:
+    """The inputs that the engine computes with as integers: from -`most` to `most`, as far as each
+    row reaches.
 
     The products are those of the engine (`engine/matrix.h`) up to the rounding of float32.
     """
     peak = states.abs().amax(-1, keepdim=True)
-    factor = torch.where(peak > 0, 127.0 / peak, 0.0)
-    return (states * factor).round() * (peak / 127.0)
+    factor = torch.where(peak > 0, most / peak, 0.0)
+    return (states * factor).round() * (peak / most)
 
 
 def as_bfloat16(states: Float[Tensor, "*axes inputs"]) -> Float[Tensor, "*axes inputs"]:
@@ -68,7 +72,11 @@ def as_bfloat16(states: Float[Tensor, "*axes inputs"]) -> Float[Tensor, "*axes i
     return states.bfloat16().float()
 
 
-SHORTENED: dict[str, Shorten] = {"int8": as_int8, "bf16": as_bfloat16}
+SHORTENED: dict[str, Shorten] = {
+    "int8": partial(as_integers, most=127.0),
+    "int16": partial(as_integers, most=32767.0),
+    "bf16": as_bfloat16,
+}
 
 
 @contextmanager
@@ -77,7 +85,7 @@ def computing_in(model: nn.Module, precision: str) -> Iterator[None]:
     in this precision; the weights have to be those of the bundle with fewer bits.
 
     Args:
-        precision: of a bundle, `inputs`.
+        precision: of a bundle, `input_precision`.
     """
     shorten = SHORTENED.get(precision, lambda states: states)
     with ExitStack() as hooks:

@@ -11,7 +11,7 @@ from jumok.bundle.reading import TOKENIZER, Bundle
 from jumok.config.causal import CausalConfig
 from jumok.data.pair_tokenizer import PairTokenizer
 from jumok.data.texts.tokenizer import ByteTokenizer, load_text_tokenizer
-from jumok.data.tokenizer import Tokenizer
+from jumok.data.tokenizer import END, Tokenizer
 from jumok.export.format import ExportOptions
 from jumok.export.tokens import token_names
 from jumok.systems.loading import load_tokenizer, longest_of
@@ -81,14 +81,14 @@ def _translating(bundle: Bundle, text: str) -> str:
     tokenizer = load_tokenizer(bundle)
     names = token_names(tokenizer)
     encode, decode, loaded = _calls(tokenizer)
-    before, after = _openings(bundle, names)
+    before, closing, after = _language_names(bundle, names)
     prefix = f", target_prefix=[{after!r}]" if after else ""
     written = f"[{len(after)}:]" if after else ""
     reach = longest_of(bundle.section)
     most = f", max_decoding_length={reach - len(after)}" if reach and reach < WRITTEN else ""
     return f"""import ctranslate2
 {loaded}translator = ctranslate2.Translator(".")
-tokens = {before + " + " if before else ""}{encode.format(repr(text))}
+tokens = {before}{encode.format(repr(text))}{closing}
 result = translator.translate_batch(
     [tokens], beam_size=5, {SUPPRESSED.format(names[0], names[2])}{prefix}{most}
 )[0]
@@ -109,15 +109,18 @@ def _calls(tokenizer: Tokenizer) -> tuple[str, str, str]:
     return "tokenizer.encode({}, out_type=str)", "tokenizer.decode({})", PIECES
 
 
-def _openings(bundle: Bundle, names: Sequence[str]) -> tuple[str, list[str]]:
-    """The tokens of languages that open a source and a target of the first pair."""
+def _language_names(bundle: Bundle, names: Sequence[str]) -> tuple[str, str, list[str]]:
+    """What is put before and after the tokens of a source of the first pair, and the tokens that
+    open its target.
+    """
     config = bundle.config
     if not config.languages:
-        return "", []
+        return "", "", []
     source, target = (config.languages.get(code, LanguageTokens()) for code in config.every_pair[0])
     before = [names[id] for id in (source.source, target.asked) if id is not None]
+    closing = [] if source.closing is None else [names[END], names[source.closing]]
     after = [names[id] for id in (target.target,) if id is not None]
-    return repr(before) if before else "", after
+    return f"{before} + " if before else "", f" + {closing}" if closing else "", after
 
 
 def _continuing(bundle: Bundle, text: str) -> str:

@@ -93,7 +93,7 @@ def specification(
         )
         spec.register_source_vocabulary(list(names))
         spec.register_target_vocabulary(list(names))
-        spec.config.add_source_eos = True
+        spec.config.add_source_eos = config.source_end
         spec.config.decoder_start_token = names[START]
     spec.config.unk_token, spec.config.bos_token, spec.config.eos_token = (
         names[id] for id in (UNKNOWN, START, END)

@@ -49,7 +49,8 @@ class ExportOptions:
         precision: the number format of the matrices.
         title: the model's name in what is written.
         beam: the beam size, where the format has one.
-        examples: inputs for the model.
+        examples: inputs for the model; a page opens with the first one.
+        address: where a page will be; "": not known.
         held_out: texts of the data for test or validation of the model's run with their references
             ("" for a language model), by which its loss with fewer bits is measured.
         say: shows what takes long.
@@ -59,6 +60,7 @@ class ExportOptions:
     title: str
     beam: int = 5
     examples: tuple[str, ...] = ()
+    address: str = ""
     held_out: tuple[tuple[str, str], ...] = ()
     say: Callable[[str], None] = lambda _: None
 

@@ -43,8 +43,11 @@ class ExportedRows:
 
     @property
     def forbidden(self) -> list[int]:
-        """The rows of tokens that are never written."""
-        return sorted({self.order[PAD], self.order[START]} - {self.order[END]})
+        """The rows of tokens that are never written. A START that is a copy has none of its own:
+        the other token of its row may be written.
+        """
+        marks = (id for id in (PAD, START) if id not in self.copied)
+        return sorted({self.order[id] for id in marks} - {self.order[END]})
 
     def kept(self) -> list[int]:
         """Our ids, by their rows."""

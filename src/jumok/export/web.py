@@ -1,67 +1,36 @@
 """A page that runs the model, in any browser."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from jumok.bundle.reading import TOKENIZER, Bundle
-from jumok.data.texts.tokenizer import load_text_tokenizer
-from jumok.decoding.options import FOR_CAPTIONS, FOR_TRANSLATION
+from jumok.bundle.reading import Bundle
 from jumok.engine.wasm import is_built, missing_compiler
 from jumok.errors import ConfigError
 from jumok.export.format import ExportFormat, ExportOptions, Obstacle
-from jumok.systems.in_page.captioner import WebCaptioner, captioner_section
-from jumok.systems.in_page.language_model import WebLanguageModel, causal_section, page_texts
-from jumok.systems.in_page.page import PageModel, page_tokens
-from jumok.systems.in_page.translator import WebTranslator, exported_section
-from jumok.systems.loading import load_tokenizer
+from jumok.systems.in_page.captioner import WebCaptioner
+from jumok.systems.in_page.image_classifier import WebImageClassifier
+from jumok.systems.in_page.language_model import WebLanguageModel
+from jumok.systems.in_page.page import PageModel
+from jumok.systems.in_page.text_classifier import WebTextClassifier
+from jumok.systems.in_page.translator import WebTranslator
 
-
-def _check_translator(bundle: Bundle) -> None:
-    exported_section(bundle)
-    page_tokens(bundle, load_tokenizer(bundle).model)
-
-
-def _check_language_model(bundle: Bundle) -> None:
-    causal_section(bundle)
-    page_texts(bundle, load_text_tokenizer(bundle.folder / TOKENIZER))
-
-
-def _check_captioner(bundle: Bundle) -> None:
-    captioner_section(bundle)
-    page_tokens(bundle, load_tokenizer(bundle).model)
-
-
-def _translator(bundle: Bundle, options: ExportOptions) -> PageModel:
-    return WebTranslator(bundle, options.precision, replace(FOR_TRANSLATION, beam=options.beam))
-
-
-def _language_model(bundle: Bundle, options: ExportOptions) -> PageModel:
-    return WebLanguageModel(bundle, options.precision)
-
-
-def _captioner(bundle: Bundle, options: ExportOptions) -> PageModel:
-    return WebCaptioner(bundle, options.precision, replace(FOR_CAPTIONS, beam=options.beam))
-
-
-KINDS_OF_PAGES: dict[
-    str, tuple[Callable[[Bundle], None], Callable[[Bundle, ExportOptions], PageModel]]
-] = {
-    "translation": (_check_translator, _translator),
-    "captioning": (_check_captioner, _captioner),
-    "language-model": (_check_language_model, _language_model),
+PAGES: dict[str, type[PageModel]] = {
+    "translation": WebTranslator,
+    "captioning": WebCaptioner,
+    "language-model": WebLanguageModel,
+    "text-classification": WebTextClassifier,
+    "image-classification": WebImageClassifier,
 }
-"""By the task: what raises a ConfigError where the page cannot run a model, and what makes it."""
+"""By the task."""
 
 
 def obstacle(bundle: Bundle) -> Obstacle | None:
     """What the page cannot run."""
-    if bundle.config.task not in KINDS_OF_PAGES:
-        known = ", ".join(KINDS_OF_PAGES)
+    if bundle.config.task not in PAGES:
+        known = ", ".join(PAGES)
         return Obstacle(f"a page is for {known}, and this model for {bundle.config.task}")
-    check, _ = KINDS_OF_PAGES[bundle.config.task]
     try:
-        check(bundle)
+        PAGES[bundle.config.task].check(bundle)
     except ConfigError as error:
         return Obstacle(str(error.got))
     return None
@@ -77,8 +46,9 @@ def write(bundle: Bundle, file: Path, options: ExportOptions) -> str:
         raise lacking
     if not is_built():
         options.say("compiling the engine to WebAssembly, once: about a minute ...")
-    _, make = KINDS_OF_PAGES[bundle.config.task]
-    file.write_text(make(bundle, options).page(options.title, options.examples), encoding="utf-8")
+    kind = PAGES[bundle.config.task]
+    model = kind(bundle, options.precision, replace(kind.usual, beam=options.beam))
+    file.write_text(model.page(options.title, options.examples, options.address), encoding="utf-8")
     return ""
 
 

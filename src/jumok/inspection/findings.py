@@ -208,6 +208,7 @@ class TraceFindings:
         ablation: by attention module (heads, steps): the change of each chosen token's
             log-probability when that head alone is ablated.
         own_output: what the model writes by itself, where it was given the output of another.
+        frequent: the words of the source that every text has (`jumok.tracing.frequent`).
     """
 
     __pydantic_config__: ClassVar[dict[str, Any]] = JUDGED
@@ -224,6 +225,7 @@ class TraceFindings:
     similarity: Mapping[str, ContextSimilarity] | None = None
     gold: GoldLinks | None = None
     own_output: str | None = None
+    frequent: tuple[int, ...] = ()
 
     @property
     def at_input(self) -> bool:

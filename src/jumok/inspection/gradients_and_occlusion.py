@@ -32,6 +32,7 @@ from jumok.inspection.findings import Numbers
 from jumok.inspection.hooks.intervene import edited_words, embeddings_of
 from jumok.layers.embedding import Editable
 from jumok.models.captioner import CaptionerModel
+from jumok.models.classifier import TextClassifier
 from jumok.models.decoder import TransformerDecoder
 from jumok.models.image_classifier import ImageClassifier
 from jumok.models.memory import Memory, SequenceToSequence
@@ -197,6 +198,25 @@ def labelled(
     if model.editable is not None:
         words, summary = {axis: model.editable}, np.eye(1, length)
     return ForcedTarget(words, {axis: length}, "", written, states, model.output, summary)
+
+
+def labelled_text(model: TextClassifier, tokens: Int[Tensor, "1 text"], label: int) -> ForcedTarget:
+    """The label of a text.
+
+    Args:
+        tokens: START, the tokens and END.
+    """
+    with torch.inference_mode(False):
+        text, written = tokens.clone(), torch.tensor([label], device=tokens.device)
+    length = text.shape[1]
+
+    def states(rows: int, _: int, same: bool) -> Float[Tensor, "rows 1 dim"]:
+        return model.vectors(text if same else text.expand(rows, -1))[:, None]
+
+    words: dict[str, Editable] = {"text": model.encoder.embedding}
+    # What each state is worth in the vector: this is what pooling makes of their numbers.
+    summary = model.pool(torch.eye(length)[None], None).double().numpy()
+    return ForcedTarget(words, {"text": length}, "", written, states, model.output, summary)
 
 
 def written_log_probabilities(

@@ -36,6 +36,7 @@ TRACE_FORMAT = 4
 HEAD, STREAM, ALSO = "trace.json", "stream.", "also{}/"
 PAGE = "jumok.inspection.page.notebook:Page"  # by its name: the page shows traces
 STEP_CHOICES = 5
+TEMPERATURES = tuple(tenths / 10 for tenths in range(1, 21))
 """The number of most probable tokens that a step keeps."""
 
 ARRAYS = (
@@ -167,6 +168,9 @@ class Step:
             log-probability (natural).
         best: the most probable tokens and their log-probabilities, best first.
         gate: the gate on the context vector, 0 to 1; None: the model has no such gate.
+        ids: those of `best`; empty: not recorded.
+        partitions: ln sum p^(1/T) over all choices, for each T of `TEMPERATURES`, with which a
+            token's probability at another temperature is exact; empty: not recorded.
     """
 
     __pydantic_config__: ClassVar[dict[str, object]] = JUDGED
@@ -175,6 +179,8 @@ class Step:
     log_probability: float
     best: tuple[tuple[str, float], ...]
     gate: float | None = None
+    ids: tuple[int, ...] = ()
+    partitions: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -190,6 +190,8 @@ def _original_numbers(
     most = max(min(LONGEST, plan.family.longest(plan.settings) - 1), 0)
     source, target = ids[0][:most], ids[1][:most]
     read, written = tokens_read(plan.section, source, target)
+    if not getattr(plan.section, "source_end", True):
+        read = read[:-1]  # ours, which the model does not read
     given = [torch.tensor([[plan.vocabulary.read.order[id] for id in read]])]
     if image is not None:
         given = [images(image, return_tensors="pt")["pixel_values"]]

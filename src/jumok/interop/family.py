@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from jumok.alignment.setting import AlignmentSetting
-from jumok.bundle.card import ChatFormat, LanguageTokens
+from jumok.bundle.card import ChatFormat, LanguageTokens, Pair
 from jumok.config.section import ModelSection
 from jumok.data.tokenizer import Tokenizer, tokenizer_of
 from jumok.errors import Location
@@ -14,6 +14,9 @@ from jumok.interop.rows import Table
 from jumok.interop.settings import Settings
 from jumok.interop.source import Source
 from jumok.interop.vocabulary import Vocabulary
+
+PairTokens = tuple[dict[str, LanguageTokens], tuple[Pair, ...]]
+"""The tokens of each language, and the pairs of them; () : any two."""
 
 
 @dataclass(frozen=True)
@@ -35,10 +38,9 @@ class ModelFamily:
         documents: of a language model, what one document is (`BundleConfig`).
         changes: what the bundle does otherwise than the folder, in words.
         languages: of source and target; "" where not known.
-        language_tokens: (plan of an import) -> of a model of several languages, the tokens of each;
-            of one that opens all texts with a token, those of the language "". Those that are only
-            `asked` are translated into from the source of `languages`; otherwise any
-            of them into any other.
+        language_tokens: (plan of an import) -> of a model of several languages, the tokens of each,
+            and the pairs that it translates (`BundleConfig`); of one that opens all texts with a
+            token, those of the language "".
         tokenizer: reads the tokenizer.
         chat: (plan of an import) -> how a language model reads conversations.
         labels: (settings) -> those of a classifier.
@@ -59,7 +61,7 @@ class ModelFamily:
     documents: str = ""
     changes: tuple[str, ...] = ()
     languages: Callable[[Source], tuple[str, str]] = lambda _: ("", "")
-    language_tokens: Callable[[Any], dict[str, LanguageTokens]] = lambda _: {}
+    language_tokens: Callable[[Any], PairTokens] = lambda _: ({}, ())
     tokenizer: Callable[[bytes, Location], Tokenizer] = tokenizer_of
     chat: Callable[[Any], ChatFormat | None] = lambda _: None
     labels: Callable[[Any], tuple[str, ...]] = lambda _: ()

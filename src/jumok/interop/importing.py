@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from torch import nn
 from torch.utils import swap_tensors
 
-from jumok.bundle.card import BundleConfig, Card, LanguageTokens, Pair, Provenance
+from jumok.bundle.card import BundleConfig, Card, Provenance
 from jumok.bundle.huggingface import TOKENIZER
 from jumok.bundle.reading import Bundle, read_bundle, sha256
 from jumok.bundle.writing import write_bundle
@@ -21,7 +21,7 @@ from jumok.data.tokenizer import Tokenizer
 from jumok.errors import BundleError, Location, ModelError
 from jumok.interop.catalog import family_of
 from jumok.interop.containers import Container, TensorShape
-from jumok.interop.family import ModelFamily
+from jumok.interop.family import ModelFamily, PairTokens
 from jumok.interop.layouts.catalog import read_source
 from jumok.interop.rows import Table
 from jumok.interop.settings import Settings, read_settings
@@ -117,11 +117,10 @@ def write_imported(imported: Imported, folder: Path) -> Path:
     """Writes the bundle; a BundleError if that is not possible."""
     source, target = imported.family.languages(imported.source)
     alignment = imported.family.alignment(imported.settings)
-    tokens = {} if imported.tokenizer is None else imported.family.language_tokens(imported)
-    pairs = list[Pair]()
-    if tokens and not any(each.source or each.target for each in tokens.values()):
-        pairs = [(source, code) for code in tokens if code != source]
-        tokens |= {source: tokens.get(source, LanguageTokens())}
+    named: PairTokens = ({}, ())
+    if imported.tokenizer is not None:
+        named = imported.family.language_tokens(imported)
+    tokens, pairs = named
     config = BundleConfig(
         task=imported.family.task,
         model=imported.section.model_dump(mode="json"),
@@ -133,7 +132,7 @@ def write_imported(imported: Imported, folder: Path) -> Path:
         source_language=source,
         target_language="" if tokens else target,
         languages=tokens,
-        pairs=tuple(pairs),
+        pairs=pairs,
         alignment_layer=alignment.layer if alignment else None,
         alignment_head=alignment.head if alignment else None,
     )

@@ -28,7 +28,7 @@ class TextClassifier(nn.Module):
         self.noise = Noise()
         table = embedding_table(pieces + 1, config.dim)
         self.encoder = text_encoder(config, table, self.noise)
-        self._pool = POOLINGS[config.pooling]
+        self.pool = POOLINGS[config.pooling]
         self.dropout = Dropout(config.dropout, self.noise)
         self.output = Linear(config.dim, labels)
 
@@ -36,7 +36,7 @@ class TextClassifier(nn.Module):
         self, tokens: Int[Tensor, "batch length"], allowed: Allowed | None = None
     ) -> Float[Tensor, "batch dim"]:
         """One vector for each text."""
-        return self._pool(self.encoder(tokens, allowed), allowed)
+        return self.pool(self.encoder(tokens, allowed), allowed)
 
     def forward(
         self, tokens: Int[Tensor, "batch length"], allowed: Allowed | None = None
@@ -45,4 +45,4 @@ class TextClassifier(nn.Module):
 
     def logits(self, states: States, allowed: Allowed | None) -> Float[Tensor, "batch labels"]:
         """Those of the encoder's states."""
-        return self.output(self.dropout(self._pool(states, allowed)))
+        return self.output(self.dropout(self.pool(states, allowed)))

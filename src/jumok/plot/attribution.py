@@ -11,7 +11,16 @@ from jumok.inspection.explain import readable
 from jumok.inspection.findings import Attributions, Numbers, Unit
 from jumok.inspection.trace import Trace
 from jumok.plot.maps import draw_over, pixels_of
-from jumok.plot.paper import INK, MUTED, colour_bar, draw_map, new_figure, shade, with_fonts
+from jumok.plot.paper import (
+    INK,
+    MUTED,
+    colour_bar,
+    draw_map,
+    effect,
+    new_figure,
+    shade,
+    with_fonts,
+)
 
 with optional_import("drawing figures", extra="plot"):
     from matplotlib import patches
@@ -35,6 +44,12 @@ ROW_HEIGHT = 0.24
 
 ACROSS = 4
 """The number of maps in a row."""
+
+EFFECTS = ("blank", "patch")
+"""Measures that take something away, which have a colour of their own."""
+
+PALE = 2.0
+"""The end of the scale of correlations: 1 has a middle shade, as it is no weight."""
 
 LEAST_FRAMED = 0.005
 """A negative share smaller than this is not framed."""
@@ -109,7 +124,7 @@ def _share_bars(figure: "SubFigure", facts: Attributions, row: int, columns: lis
         if left is not None:
             values = np.append(values, left[row])
         shares = 100 * values / max(np.abs(values).sum(), 1e-30)
-        drawn = axes.barh(range(len(columns)), np.abs(shares), color=shade(3), height=0.66)
+        drawn = axes.barh(range(len(columns)), np.abs(shares), color=_colour(name), height=0.66)
         for place, (bar, share) in enumerate(zip(drawn, shares, strict=True)):
             if share < 0:
                 bar.set(facecolor="none", edgecolor=INK, linewidth=0.8)
@@ -123,6 +138,10 @@ def _share_bars(figure: "SubFigure", facts: Attributions, row: int, columns: lis
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)
     panels[0].set_yticks(range(len(columns)), columns, fontsize=9)
+
+
+def _colour(name: str, place: int = 3) -> str | tuple[float, ...]:
+    return effect() if name in EFFECTS else shade(place)
 
 
 def _share_maps(
@@ -159,23 +178,21 @@ def _shares_of(values: Numbers) -> Numbers:
 
 
 def _ranks(figure: "SubFigure", facts: Attributions, row: int, word: str) -> None:
-    """Rank correlations as a table; those below 0 have the shade of 0."""
+    """Spearman's rank correlations as a table; those below 0 have the shade of 0."""
     names = [MEASURE_NAMES[name] for name in facts.measures]
     panels = figure.subplots(1, 2)
     tables = {f"Rank correlation for {word}": facts.ranks[row], "Mean": facts.mean_ranks}
     for axes, (title, values) in zip(panels, tables.items(), strict=True):
-        image = draw_map(axes, np.nan_to_num(values))
+        draw_map(axes, np.nan_to_num(values), PALE)
         for (i, j), value in np.ndenumerate(values):
             if not np.isnan(value):
-                ink = "white" if value > 0.45 else INK
-                axes.text(j, i, f"{value:.2f}", ha="center", va="center", fontsize=7, color=ink)
+                text = f"{value:.1f}".replace("-", "−")
+                axes.text(j, i, text, ha="center", va="center", fontsize=8, color=INK)
         axes.set_xticks(range(len(names)), [str(i + 1) for i in range(len(names))], fontsize=8)
         axes.set_yticks(
             range(len(names)), [f"{i + 1} {n}" for i, n in enumerate(names)], fontsize=8
         )
         axes.set_title(title, fontsize=10, loc="left")
-    bar = figure.colorbar(image, ax=panels, shrink=0.7, aspect=24, label="Spearman")
-    bar.outline.set_visible(False)
 
 
 def _source_shares(
@@ -185,7 +202,13 @@ def _source_shares(
     for number, (name, share) in enumerate(shares.items()):
         places = np.arange(len(written)) + (number - (len(shares) - 1) / 2) * width
         heights = 100 * share
-        axes.bar(places, heights, width * 0.92, color=shade(number + 2), label=MEASURE_NAMES[name])
+        axes.bar(
+            places,
+            heights,
+            width * 0.92,
+            color=_colour(name, number + 2),
+            label=MEASURE_NAMES[name],
+        )
     axes.axvspan(row - 0.5, row + 0.5, color=MUTED, alpha=0.12, linewidth=0, zorder=0)
     axes.set_ylim(0, 100)
     axes.set_xticks(range(len(written)), written, fontsize=9, rotation=30, ha="right")

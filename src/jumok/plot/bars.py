@@ -11,7 +11,7 @@ from jumok.inspection.explain import PART_ORDER, explain, readable
 from jumok.inspection.trace import Site, Trace
 from jumok.plot.board import chosen_site, title_of
 from jumok.plot.cursor import opening
-from jumok.plot.paper import INK, MUTED, new_figure, shade, with_fonts
+from jumok.plot.paper import INK, MUTED, effect, new_figure, shade, with_fonts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,7 +52,7 @@ def row(
     panels = {
         f"score: {made}": [look.score for look in explained.looks],
         "weight: softmax of the scores": [look.weight for look in explained.looks],
-        "attended norm: | weight × value |": [look.given for look in explained.looks],
+        "attended norm: |weight × value|": [look.given for look in explained.looks],
     }
     figure = new_figure(9.6, BAR_HEIGHT * len(keys) + 1.3)
     for number, (axes, (title, values)) in enumerate(
@@ -108,14 +108,15 @@ def switches(trace: Trace) -> "Figure":
     values = [float(change) for site in sites for change in ablation[site.name].sum(axis=1)]
     figure = new_figure(6.4, BAR_HEIGHT * len(names) + 1.1)
     axes = figure.subplots()
-    _bar_panel(axes, names, values, "{:.2f}")
+    for bar in _bar_panel(axes, names, values, "{:.2f}"):
+        bar.set_facecolor(effect())
     axes.axvline(0, color=MUTED, linewidth=0.8)
     axes.set_xlabel("change of the log-probability (nats) when this head alone is off")
     return with_fonts(figure)
 
 
 def choices(trace: Trace) -> "Figure":
-    """The most probable tokens at each step; the token that was written is dark.
+    """The most probable tokens at each step, in percent; the token that was written is dark.
 
     Raises:
         ModelError: the trace has no steps.
@@ -131,11 +132,11 @@ def choices(trace: Trace) -> "Figure":
     dark, pale = (shade(place) for place in (3, 1))
     for number, (axes, step) in enumerate(zip(panels.flat, trace.steps, strict=False), start=1):
         axes.set_axis_on()
-        values = [exp(value) for _, value in step.best]
-        bars = _bar_panel(axes, [readable(token) for token, _ in step.best], values, "{:.2g}")
+        values = [100 * exp(value) for _, value in step.best]
+        bars = _bar_panel(axes, [readable(token) for token, _ in step.best], values, "{:.2g} %")
         for bar, (token, _) in zip(bars, step.best, strict=True):
             bar.set_facecolor(dark if token == step.token else pale)
-        axes.set_xlim(0, 1.25)
+        axes.set_xlim(0, 130)
         axes.set_xticks([])
         axes.set_title(f"{number}. {readable(step.token)}", fontsize=10, loc="left")
     return with_fonts(figure)

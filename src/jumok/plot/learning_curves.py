@@ -5,7 +5,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jumok.data.files.run_log import Over, Points, RunLog, run_log
+from jumok.errors import optional_import
 from jumok.plot.paper import MUTED, new_figure, with_fonts
+
+with optional_import("drawing figures", extra="plot"):
+    from matplotlib import lines
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,8 +30,8 @@ NAMES = {
 def curves(*runs: Path | str, over: Over = "steps") -> "Figure":
     """The loss of training and validation, and each validation score, of these runs.
 
-    The training loss is the thin line: it includes dropout and label smoothing, so it may end above
-    the validation loss.
+    A ring is around the validation whose model was kept. The training loss includes dropout and
+    label smoothing, so it may end above the validation loss.
 
     Raises:
         DataError: a folder is not that of a run.
@@ -43,19 +47,48 @@ def draw_curves(logs: Sequence[RunLog], over: Over) -> "Figure":
     panels: Sequence[Axes] = figure.subplots(1, 1 + len(scores), squeeze=False)[0]
     for axes, name in zip(panels, ["loss", *scores], strict=True):
         for number, log in enumerate(logs):
-            colour = COLOURS[number % len(COLOURS)]
+            checked = COLOURS[(number + (len(logs) == 1)) % len(COLOURS)]
             style = "--" if number >= len(COLOURS) else "-"
             if name == "loss":
+                colour = COLOURS[number % len(COLOURS)]
                 _line(axes, log.points("training", name, over), colour, style, width=0.8)
-            checked = log.points("validation", name, over)
-            _line(axes, checked, colour, style, width=1.6, label=log.name)
-        title = "loss; thin: training" if name == "loss" else f"validation {NAMES.get(name, name)}"
-        axes.set_title(title, fontsize=9, loc="left")
+            points = log.points("validation", name, over)
+            _line(axes, points, checked, style, width=1.6, label=log.name)
+            _mark_best(axes, log, name, over, checked)
+        axes.set_title(
+            "loss (nats)" if name == "loss" else f"validation {NAMES.get(name, name)}",
+            fontsize=9, loc="left",
+        )  # fmt: skip
         axes.set_xlabel("step" if over == "steps" else "minutes", color=MUTED)
+        if axes.dataLim.ymin >= 0:
+            axes.set_ylim(bottom=0)
         axes.spines[["top", "right"]].set_visible(False)
-    if len(logs) > 1:
-        panels[0].legend(frameon=False, fontsize=8)
+    _legend(panels[0], logs)
     return with_fonts(figure)
+
+
+def _mark_best(axes: "Axes", log: RunLog, name: str, over: Over, colour: str) -> None:
+    """A ring around the value of the validation whose model was kept."""
+    kept = [record for record in log.validations if record.get("best")]
+    points = RunLog(log.name, [], kept[-1:]).points("validation", name, over)
+    if points:
+        axes.scatter(*points[0], s=60, facecolors="none", edgecolors=colour, zorder=3)
+
+
+def _legend(axes: "Axes", logs: Sequence[RunLog]) -> None:
+    """The runs, where there are several, and what the kinds of lines are."""
+    one = len(logs) == 1
+    handles = [] if one else axes.get_legend_handles_labels()[0]
+    first, second = (COLOURS[0], COLOURS[1]) if one else (MUTED, MUTED)
+    kinds = [
+        lines.Line2D([], [], color=first, linewidth=0.8, label="training"),
+        *([lines.Line2D([], [], color=second, linewidth=1.6, label="validation")] if one else []),
+        lines.Line2D(
+            [], [], color=second, marker="o", fillstyle="none", markersize=7, linestyle="none",
+            label="kept",
+        ),
+    ]  # fmt: skip
+    axes.legend(handles=[*handles, *kinds], frameon=False, fontsize=8)
 
 
 def _line(

@@ -50,6 +50,15 @@ def shade(place: int) -> tuple[float, ...]:
     return tuple(channel / 255 for channel in stops()[place])
 
 
+@cache
+def effect() -> str:
+    """The page's colour of what was measured by taking something away, on light paper."""
+    script = (source_folder() / "surface.js").read_text(encoding="utf-8")
+    match = re.search(r'\bconst EFFECT = { light: "(#[0-9a-f]{6})"', script)
+    assert match, "web/surface.js keeps the colours"
+    return match[1]
+
+
 def colours() -> "Colormap":
     """The page's colours from 0 to 1: lightness falls monotonically, for all colour vision."""
     return _colormap("jumok", stops())

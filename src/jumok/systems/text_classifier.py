@@ -1,6 +1,6 @@
 """Text classification system."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import torch
@@ -24,6 +24,7 @@ class TextClassification(System):
 
     Args:
         max_tokens: the maximum number of tokens of a text that are read, from its start.
+        names: what people call the labels, as far as they have such names.
     """
 
     task = "text-classification"
@@ -34,8 +35,10 @@ class TextClassification(System):
         labels: Sequence[str],
         tokenizer: Tokenizer,
         max_tokens: int,
+        names: Mapping[str, str] | None = None,
     ) -> None:
         self._model, self.labels = model, tuple(labels)
+        self.label_names = tuple((names or {}).get(label, label) for label in labels)
         self.tokenizer, self.max_tokens = tokenizer, max_tokens
 
     def answer(self, given: Sequence[str]) -> list[Facts]:
@@ -56,7 +59,8 @@ class TextClassification(System):
         """
         bundle, model = load_one(folders, TextClassifier, device, precision)
         tokenizer = load_tokenizer(bundle)
-        system = cls(model, bundle.config.labels, tokenizer, bundle.config.max_tokens)
+        config = bundle.config
+        system = cls(model, config.labels, tokenizer, config.max_tokens, config.label_names)
         return loaded_from(system, [bundle], device, precision)
 
     @property

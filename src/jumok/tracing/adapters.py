@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol, runtime_checkable
 
+import torch
 from torch import nn
 
 from jumok.alignment.setting import AlignmentSetting, default_setting
@@ -13,7 +14,7 @@ from jumok.data.tokenizer import END, START
 from jumok.errors import ModelError
 from jumok.inspection.hooks.recording import RecordedPass
 from jumok.inspection.sites import Sequences, SequencesOf, SiteBuilder, by_part, of_writers
-from jumok.inspection.trace import STEP_CHOICES, Axis, Step, grid_axis
+from jumok.inspection.trace import STEP_CHOICES, TEMPERATURES, Axis, Step, grid_axis
 from jumok.models.captioner import CaptionerModel
 from jumok.models.causal import CausalLanguageModel
 from jumok.models.classifier import TextClassifier
@@ -58,6 +59,18 @@ def text_axis(
     )
 
 
+MOST_SCALED = 4_000_000
+"""The most probabilities that are put through every temperature, which takes 0.3 seconds."""
+
+
+def partitions_of(log_probabilities: LogProbabilities) -> list[tuple[float, ...]]:
+    """`Step.partitions` of each position."""
+    if log_probabilities.numel() > MOST_SCALED:
+        return [() for _ in log_probabilities]
+    scaled = [torch.logsumexp(log_probabilities.float() / each, dim=1) for each in TEMPERATURES]
+    return [tuple(row) for row in torch.stack(scaled, dim=1).double().round(decimals=6).tolist()]
+
+
 def steps_of(
     pieces: Callable[[Sequence[int]], Sequence[str]],
     written: Sequence[int],
@@ -69,6 +82,7 @@ def steps_of(
     Args:
         gates: the gate of the context vector at each; None: the model has no such gate.
     """
+    sums = partitions_of(log_probabilities)
     values, places = log_probabilities.topk(min(STEP_CHOICES, log_probabilities.shape[1]), dim=1)
     steps = []
     for row, token in enumerate(written):
@@ -79,6 +93,8 @@ def steps_of(
                 float(log_probabilities[row, token]),
                 tuple(zip(best, values[row].tolist(), strict=True)),
                 None if gates is None else gates[row],
+                tuple(places[row].tolist()),
+                sums[row],
             )
         )
     return tuple(steps)

@@ -14,7 +14,7 @@ from jumok.data.tokenizer import END, START
 from jumok.errors import DataError
 from jumok.inspection.attribution import AxisMatrices
 from jumok.inspection.findings import TraceFindings
-from jumok.inspection.gradients_and_occlusion import ForcedTarget, labelled
+from jumok.inspection.gradients_and_occlusion import ForcedTarget, labelled, labelled_text
 from jumok.inspection.rollout import finest_axis
 from jumok.inspection.trace import Trace
 from jumok.shapes import Float, Tensor
@@ -82,7 +82,10 @@ def force_text_class(system: TextClassification, text: str, request: TraceReques
     def run(rows: int) -> Float[Tensor, "rows 1 labels"]:
         return system._model(read.expand(rows, -1))[:, None].float().log_softmax(dim=-1)
 
-    return ForcedPass(run, text, label_of(request.target, system.labels))
+    chosen = label_of(request.target, system.labels) or run(1)[0].argmax(1).tolist()
+    return ForcedPass(
+        run, text, chosen, target=lambda _: labelled_text(system._model, read, chosen[0])
+    )
 
 
 def label_of(target: str | Sequence[int] | None, labels: Sequence[str]) -> list[int] | None:
@@ -106,7 +109,7 @@ GAPS: Tracer[MaskedModel] = Tracer(
 
 TEXT_CLASS: Tracer[TextClassification] = Tracer(
     lambda system, name: reader_adapter(
-        system._model, system.task, name, system.tokenizer, system.labels
+        system._model, system.task, name, system.tokenizer, system.label_names
     ),
     force_text_class,
 )

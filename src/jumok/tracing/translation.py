@@ -20,6 +20,7 @@ from jumok.systems.translation.segments import Segment
 from jumok.systems.translation.translator import Translator
 from jumok.tracing.adapters import ModelAdapter, writer_adapter
 from jumok.tracing.forced import ForcedPass, Tracer, after_every_prefix, device_of
+from jumok.tracing.frequent import frequent_words
 from jumok.tracing.request import TraceRequest, check_length, check_tokens, given_tokens
 from jumok.tracing.search_tree import search_with_tree
 
@@ -57,7 +58,9 @@ def force_translation(translator: Translator, text: str, request: TraceRequest) 
         text,
         [*write, END],
         output,
-        TraceFindings(written=tuple(write), search=search),
+        TraceFindings(
+            written=tuple(write), search=search, frequent=frequent_words(tokenizer, part.ids)
+        ),
         target=lambda _: _target(model, source, write),
         copied=copied,
         segment=number,

@@ -75,12 +75,12 @@ def demo(
 
     with one_thread():
         examples, scores = _try_out(translator, test)
-        shown = example_to_show(examples)
+        shown = example_to_show(examples, _moved(examples, translator))
         attention = translator.attention(shown.source, shown.output) if shown.output else None
     from jumok.cli import way_in
 
     commands = way_in.commands(result.model, shown.source, _jumok_here())
-    report = _save_report(result.model, examples, scores, commands, folder / REPORT)
+    report = _save_report(result.model, shown.source, examples, scores, commands, folder / REPORT)
     missing = save_translator(result.model, folder / TRANSLATOR)
     _show_results(examples, scores, attention)
     show_what_to_open(
@@ -126,14 +126,23 @@ def _try_out(translator: "Translator", test: Path) -> tuple[list["UnseenExample"
     return [UnseenExample(*row) for row in rows], scores
 
 
-def example_to_show(examples: Sequence["UnseenExample"]) -> "UnseenExample":
-    """The shortest of the examples that equal their references, or of all."""
-    right = [each for each in examples if each.output == each.reference]
-    return min(right or examples, key=lambda each: len(each.source.split()))
+def _moved(examples: Sequence["UnseenExample"], translator: "Translator") -> list[int]:
+    from jumok.cli.examples import words_moved
+    from jumok.systems.translation.segments import MODEL_ALONE
+
+    sources = [each.source for each in examples]
+    return [words_moved(each) for each in translator.translate(sources, beam=1, **MODEL_ALONE)]
+
+
+def example_to_show(examples: Sequence["UnseenExample"], moved: Sequence[int]) -> "UnseenExample":
+    """Of the examples that equal their references, or of all, that whose words move farthest."""
+    right = [at for at, each in enumerate(examples) if each.output == each.reference]
+    return examples[max(right or range(len(examples)), key=moved.__getitem__)]
 
 
 def _save_report(
     model: Path,
+    given: str,
     examples: Sequence["UnseenExample"],
     scores: Sequence["Score"],
     commands: Mapping[str, str],
@@ -142,7 +151,6 @@ def _save_report(
     from jumok.tracing.catalog import load_family
 
     family = load_family(model, device="cpu")
-    given = example_to_show(examples).source
     from jumok.tracing.request import EVERYTHING
 
     trace = family.trace(given, None, family.options, extras=EVERYTHING, name=family.name)

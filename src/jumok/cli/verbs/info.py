@@ -42,6 +42,11 @@ def info(
         print_scores(bundle.card.scores)
 
 
+def _named(config: "BundleConfig", label: str) -> str:
+    name = config.label_names.get(label)
+    return label if name is None else f"{label} ({name})"
+
+
 def facts_table(bundle: "Bundle") -> Table:
     """The description of the bundle, as two columns."""
     config, card = bundle.config, bundle.card
@@ -55,7 +60,7 @@ def facts_table(bundle: "Bundle") -> Table:
         "precision": bundle.precision,
         "quality": "\n".join(card.quality.lines()) if card.quality else "",
         "vocabulary": f"{config.vocabulary_size:,} subwords" if config.vocabulary_size else "",
-        "labels": ", ".join(config.labels),
+        "labels": ", ".join(_named(config, label) for label in config.labels),
         "texts": f"up to {config.max_tokens} tokens" if config.max_tokens else "",
         "architecture": ", ".join(architecture(config.model)),
         "alignment": alignment_words(config),

@@ -139,7 +139,8 @@ class _Both:
     def read(self, ids: Sequence[int]) -> list[int]:
         """With the tokens around a text."""
         start = [] if isinstance(self.mine, Transformer) else [START]
-        return [*start, *ids, *([] if isinstance(self.mine, CausalLanguageModel) else [END])]
+        ends = getattr(self.mine, "source_end", not isinstance(self.mine, CausalLanguageModel))
+        return [*start, *ids, *([END] if ends else [])]
 
     def compare_ids(self, read: Sequence[int], found: Sequence[int], text: str) -> None:
         expected = self.there(read)
@@ -178,6 +179,8 @@ class _Both:
         match self.mine:
             case Transformer():
                 start = torch.tensor([[START, *read[:-1]]])
+                if not self.mine.source_end:  # the model reads none, but expects one
+                    ids = torch.tensor([[*read, END]])
                 return self.mine.decoder(self.mine.encode(ids), start)[..., kept]
             case CausalLanguageModel():
                 return self.mine.decoder.logits(self.mine.hidden(ids))[..., kept]

@@ -23,9 +23,9 @@ from jumok.export.format import ExportFormat, ExportOptions, Obstacle
 from jumok.export.huggingface.card import readme
 from jumok.export.huggingface.targets import CLASSES, TransformersClass
 from jumok.export.huggingface.tokenizer_files import (
-    opening_of,
     tokenizer_file,
     tokenizer_of,
+    tokens_around,
     write_json,
     write_tokenizer,
 )
@@ -87,7 +87,7 @@ def obstacle(bundle: Bundle) -> Obstacle | None:
         return Obstacle(f'no class of transformers is such a model (kind = "{kind}")')
     if fit.differs:
         return Obstacle(f"{fit.target.architecture} is the nearest class", fit.differs)
-    if any(bundle.config.languages):
+    if any(bundle.config.languages) and tokens_around(bundle).closing is None:
         return Obstacle("several pairs of languages")
     if isinstance(bundle.section, ImageClassifierConfig):
         return None
@@ -147,7 +147,7 @@ def marks_of(rows: ExportedRows, bundle: Bundle) -> dict[str, Any]:
     marks: dict[str, Any] = dict(rows.marks)
     if isinstance(bundle.section, TransformerConfig | CaptionerConfig):
         marks["decoder_start_token_id"] = marks["bos_token_id"]
-        if (first := opening_of(bundle).source) is not None:
+        if (first := tokens_around(bundle).source) is not None:
             marks["bos_token_id"] = rows.order[first]
     return marks
 
@@ -174,7 +174,7 @@ def _write_generation(folder: Path, bundle: Bundle, rows: ExportedRows) -> None:
     values = marks_of(rows, bundle) | {"max_length": bundle.config.max_tokens}
     if rows.forbidden:
         values["bad_words_ids"] = [[row] for row in rows.forbidden]
-    if (first := opening_of(bundle).target) is not None:
+    if (first := tokens_around(bundle).target) is not None:
         values["forced_bos_token_id"] = rows.order[first]
     write_json(folder / "generation_config.json", values)
 

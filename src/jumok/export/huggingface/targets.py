@@ -16,7 +16,7 @@ from jumok.config.section import ModelSection, Section
 from jumok.config.stack import StackConfig
 from jumok.config.transformer import TransformerConfig
 from jumok.config.vit import VitConfig
-from jumok.data.special_tokens import END, PAD, START
+from jumok.data.special_tokens import END, PAD, SPECIAL, START
 from jumok.interop.activations import activation_there
 from jumok.interop.families.bart import BART, MBART, PEGASUS
 from jumok.interop.families.bert import BERT
@@ -32,6 +32,8 @@ from jumok.interop.family import ModelFamily
 from jumok.interop.layouts.huggingface import PREPROCESSOR
 
 ConfigValues = dict[str, Any]
+LANGUAGE = len(SPECIAL)
+"""The first id that a language may have; its own one is written later (`marks_of`)."""
 MARKS = {"pad_token_id": PAD, "bos_token_id": START, "eos_token_id": END}
 
 
@@ -93,6 +95,11 @@ def _marian(config: TransformerConfig, rows: int) -> ConfigValues:
 
 def _bart(config: TransformerConfig, rows: int) -> ConfigValues:
     return _translator(config, rows) | {"bos_token_id": START}
+
+
+def _mbart(config: TransformerConfig, rows: int) -> ConfigValues:
+    start = START if config.source_end else LANGUAGE
+    return _bart(config, rows) | {"decoder_start_token_id": start}
 
 
 def _t5(config: TransformerConfig, rows: int) -> ConfigValues:
@@ -318,7 +325,7 @@ CLASSES: tuple[TransformersClass, ...] = (
     TransformersClass("MarianMTModel", MARIAN, TransformerConfig, _marian),
     TransformersClass("PegasusForConditionalGeneration", PEGASUS, TransformerConfig, _translator),
     TransformersClass("BartForConditionalGeneration", BART, TransformerConfig, _bart),
-    TransformersClass("MBartForConditionalGeneration", MBART, TransformerConfig, _bart),
+    TransformersClass("MBartForConditionalGeneration", MBART, TransformerConfig, _mbart),
     TransformersClass(
         "T5ForConditionalGeneration",
         T5,

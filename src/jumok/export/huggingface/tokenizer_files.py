@@ -36,17 +36,19 @@ def tokenizer_of(bundle: Bundle) -> Tokenizer | TextTokenizer:
     return load_tokenizer(bundle)
 
 
-def opening_of(bundle: Bundle) -> LanguageTokens:
-    """What opens all texts of a translator of one pair (BART)."""
-    return bundle.config.languages.get("", LanguageTokens())
+def tokens_around(bundle: Bundle) -> LanguageTokens:
+    """What a tokenizer puts around a source: of BART any, of mBART those of the first pair."""
+    config = bundle.config
+    return config.languages.get(config.every_pair[0][0], LanguageTokens())
 
 
 def template_of(bundle: Bundle) -> tuple[int | None, ...]:
     """The tokens around a text that a model reads; None is the text."""
     section = bundle.section
     if bundle.config.task in ("translation", "captioning"):
-        first = opening_of(bundle).source
-        return (None, END) if first is None else (first, None, END)
+        around = tokens_around(bundle)
+        last = (END,) if around.closing is None else (END, around.closing)
+        return (None, *last) if around.source is None else (around.source, None, *last)
     return (START, None, END) if isinstance(section, EncoderConfig) else (START, None)
 
 
@@ -79,9 +81,11 @@ def write_tokenizer(
     }
     if masked:
         values["mask_token"] = MASK
-    languages = bundle.config.source_language, bundle.config.target_language
+    languages = bundle.config.every_pair[0]
     if bundle.config.task == "translation":
-        values |= dict(zip(("source_lang", "target_lang"), languages, strict=True))
+        closed = tokens_around(bundle).closing is not None
+        keys = ("src_lang", "tgt_lang") if closed else ("source_lang", "target_lang")
+        values |= dict(zip(keys, languages, strict=True))
         assert isinstance(tokenizer, Tokenizer)
         _write_marian(folder, tokenizer, {piece: row for row, piece in enumerate(pieces)})
     write_json(folder / DESCRIPTION, values)

@@ -11,8 +11,10 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from html import escape
 from importlib.metadata import version
 from typing import Literal
+from urllib.parse import urljoin
 
 from jumok.decoding import DecodingOptions
 from jumok.inspection.findings import TraceFindings
@@ -54,7 +56,39 @@ FEW_IN_VECTORS = 250_000
 """The most numbers of queries, keys and values that are sent as float32; of more, each has 16 bits
 (`rounded`)."""
 
+PREVIEW = "preview.png"
+"""The picture beside a page, for previews of links to it."""
+
 VECTOR_NAMES = ("query", "key", "value")
+
+STYLES = ("base", "page", "overview", "findings", "views", "walk", "flow", "tours")
+"""The files of `web/style/` that a page of `jumok look` has."""
+
+
+@dataclass(frozen=True)
+class PageHead:
+    """What search engines and previews of links show of a page.
+
+    Attributes:
+        address: where the page will be, and beside it its picture, PREVIEW; "": not known. Those
+            who preview links take a picture only from a whole address.
+    """
+
+    title: str
+    description: str
+    address: str = ""
+
+    def html(self) -> str:
+        """The title, and the elements meta."""
+        named = {"og:title": self.title, "og:description": self.description, "og:type": "website"}
+        if self.address:
+            named |= {"og:url": self.address, "og:image": urljoin(self.address, PREVIEW)}
+        card = "summary_large_image" if self.address else "summary"
+        metas = [("name", "description", self.description), ("name", "twitter:card", card)]
+        metas += [("property", name, value) for name, value in named.items()]
+        return f"<title>{escape(self.title)}</title>\n" + "\n".join(
+            f'<meta {kind}="{name}" content="{escape(value)}">' for kind, name, value in metas
+        )
 
 
 @dataclass(frozen=True)
@@ -166,21 +200,26 @@ def document(
     data: Mapping[str, object],
     *,
     asks: bool = False,
-    styles: Sequence[str] = ("style.css", "tours.css"),
+    styles: Sequence[str] = STYLES,
     blobs: Mapping[str, bytes] | None = None,
     packed: Parts | None = None,
+    head: PageHead | None = None,
 ) -> str:
     """An HTML page with a script of `web/`, the style, and its data as JSON.
 
     Args:
+        styles: names of files of `web/style/`.
         blobs: bytes that the page holds besides, in base64, by the ids of their elements; among
             them may be WebAssembly, which the page may then run.
         asks: a server sends the page, and answers it: its script keeps the comments of the source.
         packed: the arrays of the data, for a file that is kept: it is compressed. None: the page
             stays readable.
+        head: None: the page is not to be found by others.
     """
     script = bundle(entry) if asks else bare(bundle(entry))
-    style = "".join((source_folder() / each).read_text(encoding="utf-8") for each in styles)
+    style = "".join(
+        (source_folder() / "style" / f"{each}.css").read_text("utf-8") for each in styles
+    )
     runs = " 'wasm-unsafe-eval'" if blobs else ""
     loader = "" if packed is None else (source_folder() / "loader.js").read_text(encoding="utf-8")
     allowed = " ".join(f"'{_sha256(each)}'" for each in (loader, script) if each)
@@ -202,7 +241,8 @@ def document(
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>jumok</title>\n<style>{style}</style>\n</head>\n<body>\n"
+        f"{'<title>jumok</title>' if head is None else head.html()}\n"
+        f"<style>{style}</style>\n</head>\n<body>\n"
         '<main id="page"></main>\n'
         f'<script type="application/json" id="data"{mark}>{inside}</script>\n'
         f"{held}{started}\n</body>\n</html>\n"

@@ -9,6 +9,9 @@
 | Pegasus      | pre  | no               | sinusoids, stored        | <pad>                   |
 | Blenderbot   | pre  | no               | learned                  | <s>                     |
 
+A source of mBART's first version is tokens </s> language: the model reads no END of its own after
+them (`source_end`).
+
 Source: Lewis et al. 2020; Liu et al. 2020; Fan et al. 2021; Zhang et al. 2020; Roller et al. 2021;
 names of transformers.
 """
@@ -25,6 +28,7 @@ from jumok.bundle.huggingface import TOKENIZER
 from jumok.bundle.reading import read_json_object
 from jumok.config.transformer import TransformerConfig
 from jumok.data.special_tokens import SPECIAL, START
+from jumok.errors import BundleError, Location
 from jumok.interop.families.fairseq import (
     SIDES,
     FairseqSettings,
@@ -33,7 +37,7 @@ from jumok.interop.families.fairseq import (
     section_of,
     sinusoids,
 )
-from jumok.interop.family import ModelFamily
+from jumok.interop.family import ModelFamily, PairTokens
 from jumok.interop.folded import Computed
 from jumok.interop.rows import (
     LaterRows,
@@ -47,6 +51,7 @@ from jumok.interop.rows import (
 from jumok.interop.sentencepieces import NameRows, text_vocabulary
 from jumok.interop.source import Source
 from jumok.interop.tokenizers import (
+    DESCRIPTION,
     VOCABULARY,
     described_value,
     extra_tokens,
@@ -59,6 +64,12 @@ from jumok.interop.vocabulary import Vocabulary, order_of
 
 _TAG = re.compile("__([a-z]{2,3})__|([a-z]{3}_[A-Z][a-z]{3})|([a-z]{2}_[A-Z]{2})")
 """The tokens of languages of M2M100, NLLB, mBART."""
+LANGUAGES = (
+    *("ar_AR", "cs_CZ", "de_DE", "en_XX", "es_XX", "et_EE", "fi_FI", "fr_XX", "gu_IN", "hi_IN"),
+    *("it_IT", "ja_XX", "kk_KZ", "ko_KR", "lt_LT", "lv_LV", "my_MM", "ne_NP", "nl_XX", "ro_RO"),
+    *("ru_RU", "si_LK", "tr_TR", "vi_VN", "zh_CN"),
+)
+"""Those of mBART's first version, in the order of their rows (Liu et al. 2020)."""
 
 
 class BartSettings(FairseqSettings):
@@ -78,6 +89,14 @@ class MBartSettings(FairseqSettings):
     normalize_embedding: Literal[True] = True
     add_final_layer_norm: Literal[True] = True
     static_position_embeddings: Literal[False] = False
+
+    @property
+    def source_end(self) -> bool:
+        """False: sources end with their language (version 1), which is no special token; it is
+        also what a target opens with.
+        """
+        start = self.decoder_start_token_id
+        return start is not None and start < len(SPECIAL)
 
 
 class PegasusSettings(FairseqSettings):
@@ -117,7 +136,11 @@ class FairseqLayout:
     def section(self, settings: FairseqSettings, _: Collection[str]) -> TransformerConfig:
         """The same sizes as a section [model]."""
         return section_of(
-            settings, norm=self.norm, positions="learned", embedding_norm=self.embedding_norm
+            settings,
+            norm=self.norm,
+            positions="learned",
+            embedding_norm=self.embedding_norm,
+            source_end=settings.source_end,
         )
 
     def table(self, settings: FairseqSettings, _: Collection[str]) -> Table:
@@ -168,14 +191,35 @@ def of_subwords(source: Source, settings: FairseqSettings, *, rule: NameRows) ->
     """A SentencePiece model; targets of mBART open with their language."""
     start = settings.decoder_start_token_id
     if start is None:
-        start = described_value(source.folder, "tgt_lang", "")
+        start = _described_target(source)
     special = settings.pad_token_id, start, settings.eos_token_id
     return text_vocabulary(source, settings.vocab_size, special, rule)
 
 
-def after_fairseq(folder: Path, subwords: Sequence[str]) -> Mapping[int, str]:
-    """fairseq's four special tokens, the subwords, the languages, <mask>."""
-    languages = (each for each in extra_tokens(folder) if each != "<mask>")
+def _described_target(source: Source) -> str:
+    """The language that targets open with, where config.json does not say."""
+    target = described_value(source.folder, "tgt_lang", None)
+    if not isinstance(target, str):
+        raise BundleError(
+            "the folder does not say which language targets open with.",
+            expected="decoder_start_token_id in config.json, the id of a language; or tgt_lang in "
+            f"{DESCRIPTION}",
+            got="neither",
+            do="write one of them: ko_KR, or its id",
+            place=Location(source.config_file),
+        )
+    return target
+
+
+def after_fairseq(
+    folder: Path, subwords: Sequence[str], usual: Sequence[str] = ()
+) -> Mapping[int, str]:
+    """fairseq's four special tokens, the subwords, the languages, <mask>.
+
+    Args:
+        usual: the languages where the folder names none.
+    """
+    languages = [each for each in extra_tokens(folder) if each != "<mask>"] or usual
     names = ["<s>", "<pad>", "</s>", "<unk>", *subwords[3:], *languages, "<mask>"]
     return dict(enumerate(names))
 
@@ -202,25 +246,48 @@ def languages(source: Source) -> tuple[str, str]:
     return codes[0], codes[1]
 
 
-def language_tokens(plan: Any) -> dict[str, LanguageTokens]:
-    """Those that open a source and a target. Of mBART's first version a language closes a source,
-    which is left out, and the language of a target is its START.
+def language_tokens(plan: Any) -> PairTokens:
+    """Those that open a source and a target."""
+    if plan.settings.decoder_start_token_id != plan.settings.eos_token_id:
+        return {}, ()
+    return {code: LanguageTokens(id, None, id) for code, id in _tags(plan).items()}, ()
+
+
+def _tags(plan: Any) -> dict[str, int]:
+    """The ids of the languages that the vocabulary has, by their codes."""
+    pieces = plan.tokenizer.pieces(range(plan.tokenizer.size))
+    tags = enumerate(map(_TAG.fullmatch, pieces))
+    return {next(filter(None, tag.groups())): id for id, tag in tags if tag}
+
+
+def closing_tokens(plan: Any) -> PairTokens:
+    """Of mBART: as `language_tokens`, or in its first version those that close a source. There the
+    language of all targets is their START, and sources may be in any other.
     """
-    settings, tokenizer = plan.settings, plan.tokenizer
-    if settings.decoder_start_token_id != settings.eos_token_id:
-        return {}
-    tags = enumerate(map(_TAG.fullmatch, tokenizer.pieces(range(tokenizer.size))))
-    return {
-        next(filter(None, tag.groups())): LanguageTokens(id, None, id) for id, tag in tags if tag
-    }
+    if plan.settings.source_end:
+        return language_tokens(plan)
+    tags, order = _tags(plan), plan.vocabulary.order
+    target = next((code for code, id in tags.items() if order[id] == order[START]), None)
+    if target is None:
+        raise BundleError(
+            "targets do not open with a language.",
+            expected=f"the id of one of {', '.join(tags) or '(no languages)'}",
+            got=f"decoder_start_token_id = {plan.settings.decoder_start_token_id}",
+            do="name the languages in additional_special_tokens of tokenizer_config.json",
+            place=Location(plan.source.config_file),
+        )
+    first = described_value(plan.source.folder, "src_lang", "")
+    sources = sorted(tags.keys() - {target}, key=lambda code: (code != first, code))
+    closing = {code: LanguageTokens(closing=id) for code, id in tags.items()}
+    return closing, tuple((code, target) for code in sources)
 
 
-def opened(plan: Any) -> dict[str, LanguageTokens]:
+def opened(plan: Any) -> PairTokens:
     """BART's sources and targets open with <s>, unless that is what targets start from."""
     if plan.settings.bos_token_id == plan.settings.decoder_start_token_id:
-        return {}
+        return {}, ()
     start = plan.vocabulary.here()[plan.settings.bos_token_id]
-    return {"": LanguageTokens(start, None, start)}
+    return {"": LanguageTokens(start, None, start)}, ()
 
 
 def _family(
@@ -229,7 +296,7 @@ def _family(
     settings: type[FairseqSettings],
     layout: FairseqLayout,
     vocabulary: Callable[[Source, Any], Vocabulary],
-    tokens: Callable[[Any], dict[str, LanguageTokens]] = lambda _: {},
+    tokens: Callable[[Any], PairTokens] = lambda _: ({}, ()),
     changes: tuple[str, ...] = (),
 ) -> ModelFamily:
     return ModelFamily(
@@ -261,9 +328,8 @@ MBART = _family(
     "mbart",
     MBartSettings,
     FairseqLayout("pre", embedding_norm=True, before=2),
-    partial(of_subwords, rule=after_fairseq),
-    language_tokens,
-    ("where a language closes sources, as in mBART's first version, it is left out",),
+    partial(of_subwords, rule=partial(after_fairseq, usual=LANGUAGES)),
+    closing_tokens,
 )
 M2M100 = _family(
     "M2M100 or NLLB",

@@ -70,7 +70,7 @@ class FairseqSettings(Settings):
     without_effect: ClassVar[frozenset[str]] = frozenset(
         {"is_encoder_decoder", "num_hidden_layers", "classif_dropout", "extra_pos_embeddings"}
         | {"encoder_layerdrop", "decoder_layerdrop", "_num_labels", "num_layers"}
-        | {"force_bos_token_to_be_generated"}
+        | {"force_bos_token_to_be_generated", "output_past"}
     )
 
     share_encoder_decoder_embeddings: Literal[True] = True
@@ -92,6 +92,11 @@ class FairseqSettings(Settings):
     pad_token_id: Token
     eos_token_id: Token
     decoder_start_token_id: Token | None = None
+
+    @property
+    def source_end(self) -> bool:
+        """Whether a source ends with END."""
+        return True
 
     @field_validator(*EQUAL_KEYS)
     @classmethod

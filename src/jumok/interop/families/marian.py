@@ -28,7 +28,7 @@ from jumok.interop.families.fairseq import (
     layer_pairs,
     section_of,
 )
-from jumok.interop.family import ModelFamily
+from jumok.interop.family import ModelFamily, PairTokens
 from jumok.interop.rows import (
     HalvesToTurns,
     OutputBias,
@@ -209,11 +209,16 @@ def languages(source: Source) -> tuple[str, str]:
     return read, written
 
 
-def language_tokens(plan: Any) -> dict[str, LanguageTokens]:
-    """The languages that the vocabulary has a tag of."""
+def language_tokens(plan: Any) -> PairTokens:
+    """The languages that the vocabulary has a tag of, into which a model translates."""
     tokenizer: Tokenizer = plan.tokenizer
     tags = map(_TAG.fullmatch, tokenizer.pieces(range(tokenizer.size)))
-    return {tag[1]: LanguageTokens(asked=id) for id, tag in enumerate(tags) if tag}
+    asked = {tag[1]: LanguageTokens(asked=id) for id, tag in enumerate(tags) if tag}
+    if not asked:
+        return {}, ()
+    source, _ = languages(plan.source)
+    pairs = tuple((source, code) for code in asked if code != source)
+    return asked | {source: asked.get(source, LanguageTokens())}, pairs
 
 
 MARIAN = ModelFamily(

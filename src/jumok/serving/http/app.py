@@ -62,7 +62,7 @@ async def box(context: RequestContext) -> HTMLResponse:
         "others": [f"{each.id}: {each.opened.task}" for each in models],
         "key": bool(service.settings.keys),
     }
-    page = document("translate.js", facts, asks=True, styles=("style.css", "translate.css"))
+    page = document("translate.js", facts, asks=True, styles=("base", "page", "translate", "box"))
     headers = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer"}
     return HTMLResponse(page, headers=headers)
 

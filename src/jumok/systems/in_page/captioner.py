@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from jumok.bundle.reading import Bundle
+from jumok.bundle.weights import load_model
 from jumok.config.captioner import CaptionerConfig, CnnConfig, RnnDecoderConfig
 from jumok.decoding import DecodingOptions
 from jumok.decoding.native import rules_of
@@ -14,18 +15,12 @@ from jumok.engine.captioner import native_decoder
 from jumok.engine.image import MemoryImage
 from jumok.engine.recurrent import NativeRecurrent
 from jumok.engine.transformer import NativeTransformer
-from jumok.systems.in_page.eye import PageEye
-from jumok.systems.in_page.page import (
-    Contents,
-    PageModel,
-    not_exported,
-    page_tokens,
-    pieces_facts,
-    rules_facts,
-)
+from jumok.systems.in_page.eye import eye_facts
+from jumok.systems.in_page.page import PageModel, not_exported, page_tokens, rules_facts
 from jumok.systems.in_page.weights import (
     PageWeights,
     attention_facts,
+    recurrent_facts,
     tied_factor,
     windows_of,
 )
@@ -34,39 +29,31 @@ from jumok.systems.native.models import lacking, weights_of
 
 
 class WebCaptioner(PageModel):
-    """A bundle's model as it is in the page.
-
-    Args:
-        kind: the number format of the decoder. Images are read in float32, as beside the engine in
-            Python.
+    """A bundle's model as it is in the page; images are read in float32, as beside the engine in
+    Python.
 
     Attributes:
         engine: the same decoder on this machine, with the same numbers.
         model: the whole model, on torch.
-
-    Raises:
-        ConfigError: the engine does not serve the model, or the page its tokenizer.
-        BundleError: the bundle is damaged.
     """
 
-    def __init__(
-        self, bundle: Bundle, kind: Precision = "int8", options: DecodingOptions = FOR_CAPTIONS
-    ) -> None:
-        super().__init__(bundle, kind)
-        from jumok.bundle.weights import load_model
+    usual = FOR_CAPTIONS
 
+    def __init__(
+        self, bundle: Bundle, kind: Precision = "int8", options: DecodingOptions | None = None
+    ) -> None:
+        super().__init__(bundle, kind, options)
         self.config = captioner_section(bundle)
         self.tokenizer = load_tokenizer(bundle)
-        self.pieces = page_tokens(bundle, self.tokenizer.model)
+        self._tokens, self.charsmap = page_tokens(bundle, self.tokenizer.model)
         self.model = load_model(bundle)
-        weights = weights_of(self.model)
-        engine = native_decoder(self.config, weights, kind)
+        engine = native_decoder(self.config, weights_of(self.model), kind)
         assert isinstance(engine, NativeTransformer | NativeRecurrent)
-        self.engine, self._eye = engine, PageEye(self.config, weights)
-        most = min(options.maximum_length, bundle.config.max_tokens)
+        self.engine = engine
+        most = min(self.options.maximum_length, bundle.config.max_tokens)
         if engine.positions is not None:
             most = min(most, engine.positions - 1)
-        self.options = replace(options, maximum_length=most)
+        self.options = replace(self.options, maximum_length=most)
         cells = self.config.encoder.grid
         self.rules = rules_of(self.options, [cells[0] * cells[1]])
         if isinstance(engine, NativeRecurrent):
@@ -77,30 +64,24 @@ class WebCaptioner(PageModel):
         factor = tied_factor(decoder, tied=True)
         self._weights = PageWeights(engine.packed.layout, engine.packed.arrays, factor)
 
-    def _own(self) -> Contents:
-        image = MemoryImage()
-        memory = self._weights.write(image, 1 + self.rules.longest[0])
-        eye = self._eye.write(image)
-        blobs = {"model": bytes(image.contents)}
-        if self.pieces.charsmap:
-            blobs["charsmap"] = self.pieces.charsmap
+    @classmethod
+    def check(cls, bundle: Bundle) -> None:
+        captioner_section(bundle)
+        page_tokens(bundle, load_tokenizer(bundle).model)
+
+    def _own(self, image: MemoryImage) -> dict[str, Any]:
         return {
             **self._attention(),
-            "tokenizer": pieces_facts(self.pieces),
+            "tokenizer": self._tokens,
             "rules": {**rules_facts(self.rules), "longest": self.rules.longest[0]},
-            "engine": {"addresses": image.addresses, **memory},
-            "eye": eye,
-        }, blobs
+            "engine": self._weights.write(image, 1 + self.rules.longest[0]),
+            "eye": eye_facts(self.config, weights_of(self.model), image),
+        }
 
     def _attention(self) -> dict[str, Any]:
         decoder, engine = self.config.decoder, self.engine
         if isinstance(decoder, RnnDecoderConfig):
-            return {
-                "score": decoder.attention,
-                "recomputed": False,
-                "scale": 1.0,
-                "names": {"cross": "decoder.attention"},
-            }
+            return recurrent_facts(decoder)
         assert isinstance(engine, NativeTransformer)
         windows = {"decoder": windows_of(decoder, decoder.layers)}
         return attention_facts(decoder, engine.packed.layout) | {"windows": windows}

@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from jumok.config.captioner import RnnDecoderConfig
+from jumok.config.recurrent import RecurrentConfig
 from jumok.config.stack import StackConfig
 from jumok.engine.image import ImageOf, MemoryImage, field_places
 from jumok.engine.packing import Packed
@@ -12,9 +14,9 @@ from jumok.engine.structures import LinearLayout, ModelLayout, RecurrentLayout
 
 EMBEDDING_TABLES = ("source_table", "target_table")
 PLACES = ("source_places", "target_places", "turn")
-COUNTS: dict[type, dict[str, str]] = {
-    ModelLayout: {"encoder": "encoder_blocks", "decoder": "decoder_blocks"},
-    RecurrentLayout: {"encoder": "encoder_layers", "decoder": "decoder_layers"},
+COUNTS: dict[type, dict[str, tuple[str, ...]]] = {
+    ModelLayout: {"encoder": ("encoder_blocks",), "decoder": ("decoder_blocks",)},
+    RecurrentLayout: {"encoder": ("encoder_layers", "directions"), "decoder": ("decoder_layers",)},
 }
 
 
@@ -139,6 +141,16 @@ def attention_facts(config: StackConfig, layout: ModelLayout) -> dict[str, Any]:
         "score": config.score,
         "recomputed": config.specs.positions.enters != "scores",
         "scale": layout.scale,
+    }
+
+
+def recurrent_facts(config: RnnDecoderConfig | RecurrentConfig) -> dict[str, Any]:
+    """The same of an RNN's attention, whose weights the page shows as they are."""
+    return {
+        "score": config.attention,
+        "recomputed": False,
+        "scale": 1.0,
+        "names": {"cross": "decoder.attention"},
     }
 
 

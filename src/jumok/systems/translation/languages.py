@@ -7,7 +7,7 @@ from typing import NoReturn
 
 from jumok.bundle.card import BundleConfig, LanguageTokens, Pair, pairs_text
 from jumok.data.tagged_tokenizer import TaggedTokenizer
-from jumok.data.tokenizer import Tokenizer
+from jumok.data.tokenizer import END, Tokenizer
 from jumok.errors import ConfigError
 from jumok.systems.translation.sentences import language_code
 
@@ -72,7 +72,7 @@ def tokenizer_between(
     pair: Pair | None,
     check: Callable[[], None] | None = None,
 ) -> Tokenizer:
-    """The tokenizer that opens texts as this pair wants.
+    """The tokenizer that opens and closes texts as this pair wants.
 
     Args:
         languages: those of the model; {}: it has one pair, and nothing is opened.
@@ -85,13 +85,15 @@ def tokenizer_between(
         [id for id in (source.source, target.asked) if id is not None],
         [id for id in (target.target,) if id is not None],
     )
+    closing = [] if source.closing is None else [END, source.closing]
     tokens = (id for each in languages.values() for id in ids_of(each))
-    return TaggedTokenizer(tokenizer, opening, [*tokens], None if pair else check)
+    return TaggedTokenizer(tokenizer, opening, [*tokens], None if pair else check, closing)
 
 
 def ids_of(tokens: LanguageTokens) -> list[int]:
     """All ids that name a language."""
-    return [id for id in (tokens.source, tokens.asked, tokens.target) if id is not None]
+    every = tokens.source, tokens.asked, tokens.target, tokens.closing
+    return [id for id in every if id is not None]
 
 
 def asking(config: BundleConfig) -> Callable[[], None]:

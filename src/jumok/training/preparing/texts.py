@@ -18,6 +18,7 @@ from jumok.data.store import digest
 from jumok.data.texts.corpus import Example, TextCorpus, read_examples
 from jumok.data.texts.examples import ExampleStore, label_names, prepare_examples
 from jumok.data.tokenizer import Tokenizer
+from jumok.errors import ConfigError
 from jumok.training.preparing.held_out import HeldOut
 from jumok.training.preparing.leaks import say_leaks
 from jumok.training.task import MicroBatch, Reporter
@@ -62,6 +63,7 @@ def prepare_examples_of(
         held = HeldOut.among((text.text for text in read(train)), data.validation_texts)
         say(f"no validation data given: {len(held)} texts are held out")
     labels = label_names(read(train)) if labelled else ()
+    _check_names(data, labels)
     trained = tokenizer(text.text for text in read(train))
 
     say_leaks(
@@ -95,6 +97,17 @@ def prepare_examples_of(
         store(checked or train, "validation", lambda text: bool(checked) or text.text in held),
         labels,
     )
+
+
+def _check_names(data: TextsConfig | LabelledTextsConfig, labels: Sequence[str]) -> None:
+    """Raises a ConfigError if a label has a name that no text has."""
+    named = data.labels if isinstance(data, LabelledTextsConfig) else {}
+    if unknown := [label for label in named if label not in labels]:
+        raise ConfigError(
+            "a name is given to a label that no training text has.",
+            expected=", ".join(labels),
+            got=f"data.labels: {', '.join(unknown)}",
+        )
 
 
 def of_world(data: TextsConfig, world: Path, language: str) -> TextsConfig:

@@ -133,6 +133,7 @@ class TextClassificationTask:
             plugins=digests_of(self._config.plugins),
             vocabulary_size=prepared.tokenizer.size,
             labels=prepared.labels,
+            label_names=self._config.data.labels,
             max_tokens=self._config.data.max_tokens,
         )
         started = () if pretrained is None else (f"started from the encoder in {pretrained}",)

@@ -1,5 +1,6 @@
 """`jumok export`: a model as others run it."""
 
+import re
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -36,6 +37,12 @@ def export(
     beam: Annotated[
         int, typer.Option("--beam", "-b", min=1, max=100, help="Beam size of a page; 1 = greedy.")
     ] = 5,
+    address: Annotated[
+        str | None,
+        typer.Option(
+            help="Where a page will be (https://...): previews of links show preview.png beside it."
+        ),
+    ] = None,
 ) -> None:
     """Make a page that runs a model, or write it as other programs read it.
 
@@ -58,7 +65,7 @@ def export(
             )
         _list(bundle)
         return
-    written, compared = write_export(bundle, to, output, title, precision, beam)
+    written, compared = write_export(bundle, to, output, title, precision, beam, address)
     size = sum(each.stat().st_size for each in (written, *written.rglob("*")) if each.is_file())
     typer.echo(f"{written}: {size / 1e6:.2f} MB", err=True)
     typer.echo(f"compared: {compared or 'nothing'}", err=True)
@@ -71,6 +78,7 @@ def write_export(
     title: str | None = None,
     precision: "ExportPrecision | None" = None,
     beam: int = 5,
+    address: str | None = None,
 ) -> tuple[Path, str]:
     """Writes a model in a format: what was written, and what was compared.
 
@@ -79,7 +87,7 @@ def write_export(
         BundleError: the bundle is damaged, or what was written computes other numbers.
         MissingExtraError: a package is not installed.
     """
-    from jumok.cli.examples import examples_for
+    from jumok.cli.examples import examples_for, opening_first
     from jumok.cli.quality import held_out
     from jumok.export.catalog import FORMATS
     from jumok.export.format import ExportOptions
@@ -92,12 +100,20 @@ def write_export(
             expected=", ".join(format.precisions),
             got=f"--precision {precision}",
         )
+    if address is not None and (to != "web" or not re.match(r"https?://[^/]+/", address)):
+        raise ConfigError(
+            "this is no address of a page.",
+            expected="--to web with a whole address, such as https://example.org/translator/",
+            got=f"--address {address}",
+        )
     precision = precision or format.precisions[0]
+    examples = opening_first(bundle) if to == "web" else examples_for(bundle)
     options = ExportOptions(
         precision,
         title or bundle.card.name,
         beam,
-        tuple(examples_for(bundle)),
+        tuple(examples),
+        address or "",
         held_out(bundle) if precision != "fp32" and to != "web" else (),
         partial(typer.echo, err=True),
     )

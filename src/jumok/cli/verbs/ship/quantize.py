@@ -65,7 +65,7 @@ def quantize(
     What it loses is measured, and a model that loses more than 0.3 points of
     BLEU or chrF, 1 % of perplexity, or 3 % of its tokens, is not written.
     In int8 every output of a matrix has a scale; if that loses too much, 32
-    inputs of an output share one, and inputs stay float32.
+    inputs of an output share one, and inputs have 16 bits.
 
       jumok quantize runs/a/model --to int8 --output a-int8
 
@@ -92,7 +92,7 @@ def quantize(
             raise _refusal(bundle, to, faults, compared)
         notes = (*bundle.card.notes, f"the scores are those before the weights became {to}")
         if in_groups:
-            notes = (*notes, "32 inputs of an output share a scale, and inputs stay float32")
+            notes = (*notes, "32 inputs of an output share a scale, and inputs have 16 bits")
         quality = replace(quality, forced=(force or "") if faults else "")
         card = replace(bundle.card, quality=quality, notes=notes)
         write_quantised(output, bundle, to, card, in_groups=in_groups)

@@ -1,0 +1,292 @@
+"""What stands out: every sentence is found again, from the arrays and from the model itself."""
+
+import math
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+import jumok
+from jumok.inspection.findings import Attributions
+from jumok.inspection.hooks.intervene import Change
+from jumok.inspection.trace import Step, Trace
+from jumok.systems.base import System
+from jumok.tracing.forced import trace_with, tracer_of
+from jumok.tracing.frequent import FREQUENT, frequent_words
+from jumok.tracing.request import UNCHANGED, Analyses, TraceRequest
+from tests.browser.conftest import Reader
+from tests.browser.effects import chance, is_shown, says_effect, steps_of_word
+from tests.browser.kinds import SHORT, VIEWS, whole
+from tests.browser.test_page_overview import opened_at, shown, word_map
+from tests.inspection.traces import found, trace
+
+expect = pytest.importorskip("playwright.sync_api", reason="needs the package playwright").expect
+
+ATTRIBUTION = Analyses(ablation=False, search_tree=False, layers=False, walk=False)
+UNCERTAIN = re.compile(r"“([^”]*)” \(([\d.]+ %)\)")
+DIFFERS = re.compile(
+    r"“(.*?)” attended most to “(.*?)” \(([\d.]+ %)\), without which (?:it|the next word) is (.*?);"
+    r" but without “(.*?)” it is (.*)\."
+)
+
+
+def finding(reader: Reader, kind: str) -> str:
+    item = reader.page.locator(f"#findings .{kind}")
+    return item.inner_text() if item.count() else ""
+
+
+def effects_of(recorded: Trace, keys: str, row: int) -> np.ndarray:
+    """The drop of a word's log-probability without each word: the sum over its tokens."""
+    facts = recorded.findings.attribution["words"]
+    count = len(steps_of_word(recorded, facts.own, row))
+    return facts.measures["blank"][keys][row] * count
+
+
+def differing(recorded: Trace, site, head) -> tuple | None:
+    """The word for which the one it attended to and the one that it depends on are farthest."""
+    own, read = recorded.axes[site.queries], recorded.axes[site.keys]
+    values = word_map(recorded, site, head, recorded.findings.at_input)
+    following = site.queries == site.keys
+    apart = []
+    for row, text in enumerate(own.texts):
+        behind = [i for i, word in enumerate(own.words) if word == row]
+        if max(behind) < recorded.findings.prompt or not re.search(r"\w", text):
+            continue
+        after = row + following
+        if after >= len(own.texts):
+            continue
+        seen, costs = int(values[row].argmax()), effects_of(recorded, site.keys, after)
+        costs = [float(c) for c in costs[: after if following else len(read.texts)]]
+        if not costs or seen >= len(costs):
+            continue
+        used = int(np.argmax(costs))
+        if used != seen and costs[used] - costs[seen] >= math.log(2):
+            apart.append((costs[used] - costs[seen], row, after, seen, used, costs))
+    return max(apart, default=None, key=lambda each: each[0])
+
+
+@pytest.mark.parametrize("kind", [each for each in VIEWS if each not in ("CNN", "BERT")])
+def test_what_is_uncertain_is_what_the_steps_say(opened, folders, kind):
+    recorded = whole(folders, kind)
+    reader = opened(recorded, view="overview")
+    told = UNCERTAIN.findall(finding(reader, "uncertain"))
+    if recorded.task == "text-classification":
+        wanted = [(recorded.output, chance(recorded))]
+    elif recorded.findings.gaps:
+        texts = shown(recorded.axes["text"])
+        words = recorded.axes["text"].words
+        wanted = [
+            (texts[words[gap]], chance(recorded, [step]))
+            for step, gap in enumerate(recorded.findings.gaps)
+        ]
+    else:
+        own = "text" if "text" in recorded.axes else "target"
+        wanted = [
+            (text, chance(recorded, steps))
+            for row, text in enumerate(shown(recorded.axes[own]))
+            for steps in [
+                [s for s in steps_of_word(recorded, own, row) if s >= recorded.findings.prompt]
+            ]
+            if steps and re.search(r"\w", text)
+        ]
+    low = sorted((each for each in wanted if each[1] < 0.5), key=lambda each: each[1])
+    assert len(told) == min(3, len(low))
+    for (text, percent), (word, share) in zip(told, low, strict=False):
+        assert text == word
+        assert is_shown(percent, share)
+
+
+def sharper(folders, kind: str) -> System:
+    """The untrained model with all matrices twice as large, so that words have effects."""
+    system = jumok.load(folders[kind][0], device="cpu")
+    with torch.no_grad():
+        for parameter in system._modules()[0].parameters():
+            if parameter.dim() > 1:
+                parameter.mul_(2)
+    return system
+
+
+def sharp_trace(system: System, change: Change = UNCHANGED) -> Trace:
+    request = TraceRequest(SHORT, "고양이가 앉았다 개가 매트", change=change, extras=ATTRIBUTION)
+    return trace_with(tracer_of(system), system, "the cat sat on a mat", request)
+
+
+@pytest.mark.parametrize("kind", ["Transformer", "Bahdanau's RNN"])
+def test_attention_that_is_not_effect_is_found(opened, folders, kind):
+    """The word, the one it attended to, the one it depends on; both effects by the model again."""
+    system = sharper(folders, kind)
+    recorded = sharp_trace(system)
+    reader = opened(recorded, view="overview")
+    site, head = opened_at(recorded, reader)
+    _, row, after, seen, used, costs = differing(recorded, site, head)
+    own, read = recorded.axes[site.queries].texts, recorded.axes[site.keys]
+    match = DIFFERS.search(finding(reader, "differs"))
+    word, attended, share, without, needed, most = match.groups()
+    assert (word, attended, needed) == (own[row], read.texts[seen], read.texts[used])
+    values = word_map(recorded, site, head, recorded.findings.at_input)
+    assert is_shown(share, values[row, seen])
+    steps = steps_of_word(recorded, site.queries, after)
+    before = chance(recorded, steps)
+    for column, said in ((seen, without), (used, most)):
+        assert says_effect(said, costs[column], before)
+        blank = tuple(i for i, of_word in enumerate(read.words) if of_word == column)
+        changed = sharp_trace(system, Change(blank=blank))
+        assert says_effect(said, math.log(before / chance(changed, steps)), before)
+    reader.page.locator("#finding-differs-0").click()
+    expect(reader.page.locator(f"#row-{row}")).to_have_attribute("aria-pressed", "true")
+    expect(reader.page.locator(f"#key-{used}")).to_have_attribute("aria-pressed", "true")
+
+
+def attended(rows: list[list[float]], costs: list[list[float]], frequent=()) -> Trace:
+    """Two written words over three of the source and END, with these weights and effects."""
+    recorded = trace()
+    sites = tuple(
+        replace(site, weights=np.array([[*rows, [0.1, 0.1, 0.1, 0.7]]] * 3, dtype=np.float32))
+        if site.part == "cross" else site for site in recorded.sites
+    )  # fmt: skip
+    cost = np.array(costs, dtype=float)
+    facts = Attributions(
+        "source", "target",
+        {"weights": {"source": np.array(rows)[:, :3]},
+         "blank": {"source": cost, "target": np.zeros((2, 2))}},
+        (np.eye(2), np.eye(2)), np.eye(2), {},
+    )  # fmt: skip
+    return found(
+        replace(recorded, sites=sites),
+        attribution={"words": facts, "pieces": facts},
+        frequent=frequent,
+    )
+
+
+ATTENDED = [[0.1, 0.8, 0.05, 0.05], [0.1, 0.8, 0.05, 0.05]]
+
+
+def test_a_word_that_nothing_was_made_of_is_found(opened):
+    """`ran` is attended to by none, and has no effect; `a` is a word of every text."""
+    costs = [[0.0, 2.0, 0.05], [0.09, 2.0, -1.0]]
+    reader = opened(attended(ATTENDED, costs, frequent=(0,)), view="overview")
+    assert finding(reader, "dropped").startswith("No written word attended most to “ran”")
+    reader.page.locator("#finding-dropped-0").click()
+    expect(reader.page.locator("#key-2")).to_have_attribute("aria-pressed", "true")
+    both = opened(attended(ATTENDED, costs), view="overview")
+    assert "“a”, “ran”" in finding(both, "dropped")
+
+
+@pytest.mark.parametrize("costs", [[[0, 2, 0.2], [0, 2, 0]], [[0, 2, 0], [0, 2, 0.11]]])
+def test_a_word_with_an_effect_was_not_left_out(opened, costs):
+    recorded = attended(ATTENDED, costs, frequent=(0,))
+    assert finding(opened(recorded, view="overview"), "dropped") == ""
+
+
+def test_without_occlusion_nothing_is_said_of_words_that_were_left_out(opened):
+    recorded = found(attended(ATTENDED, [[0, 2, 0], [0, 2, 0]]), attribution=None)
+    reader = opened(recorded, view="overview")
+    assert finding(reader, "dropped") == finding(reader, "added") == ""
+
+
+def test_a_word_that_came_from_nowhere_is_found(opened):
+    """The second word attended to END most, and no word made it more probable."""
+    rows = [[0.1, 0.8, 0.05, 0.05], [0.15, 0.2, 0.15, 0.5]]
+    reader = opened(attended(rows, [[0, 2, 0], [0.05, 0.01, 0]]), view="overview")
+    assert finding(reader, "added").startswith("“뛰었다” attended to no word in particular")
+    reader.page.locator("#finding-added-0").click()
+    expect(reader.page.locator("#row-1")).to_have_attribute("aria-pressed", "true")
+    needed = opened(attended(rows, [[0, 2, 0], [0.05, 0.3, 0]]), view="overview")
+    assert finding(needed, "added") == ""
+
+
+def test_a_letter_without_a_token_is_found(opened):
+    recorded = trace()
+    axis = recorded.axes["source"]
+    axes = {**recorded.axes, "source": replace(axis, tokens=("a", "<unk>", "ran", "</s>"))}
+    reader = opened(replace(recorded, axes=axes), view="overview")
+    assert finding(reader, "unknown") == "“cat” has letters that the model has no token for."
+
+
+def test_the_bound_of_uncertainty_is_one_half(opened):
+    recorded = trace()
+    low, high = (Step("w", math.log(p), (("w", math.log(p)),)) for p in (0.49, 0.51))
+    reader = opened(replace(recorded, steps=(low, high, high)), view="overview")
+    assert UNCERTAIN.findall(finding(reader, "uncertain")) == [("고양이가", "49 %")]
+    assert "“고양이가”" in finding(reader, "uncertain")
+    reader.page.locator("#finding-uncertain-0").click()
+    expect(reader.page.locator("#row-0")).to_have_attribute("aria-pressed", "true")
+
+
+def test_what_stands_out_stays_where_heads_change(opened):
+    """The findings are those of the page's opening map, whatever is chosen."""
+    reader = opened(attended(ATTENDED, [[0, 2, 0], [0, 2, 0]]), view="overview")
+    before = reader.page.locator("#findings").inner_text()
+    reader.page.locator('[id="head-cross.1-2"]').click()
+    assert reader.page.locator("#findings").inner_text() == before
+
+
+@pytest.mark.parametrize(("language", "theme"), [("en-US", "light"), ("ko-KR", "dark")])
+def test_what_stands_out_is_for_everybody(opened, folders, language, theme):
+    recorded = attended(ATTENDED, [[0, 2, 0], [0, 2, 0]])
+    reader = opened(recorded, language, view="overview")
+    reader.page.emulate_media(color_scheme=theme)
+    for width in (1280, 400):
+        reader.page.set_viewport_size({"width": width, "height": 800})
+        assert reader.serious() == []
+        assert reader.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert "증거는 아니며" in reader.page.locator("#findings").inner_text() or language == "en-US"
+
+
+def test_frequent_words_are_the_first_of_the_vocabulary(folders):
+    tokenizer = jumok.load(folders["Transformer"][0], device="cpu").tokenizer
+    ids = tokenizer.encode("the cat sat")
+    longer = [
+        id for id in range(4, tokenizer.size)
+        if len(tokenizer.pieces([id])[0]) > 1 and not tokenizer.pieces([id])[0].startswith("<0x")
+    ]  # fmt: skip
+    first = set(longer[:FREQUENT])
+    words = tokenizer.words(ids)
+    alone = [word for word in set(words) if words.count(word) == 1]
+    assert set(frequent_words(tokenizer, ids)) == {
+        word for word in alone if ids[words.index(word)] in first
+    }
+
+
+def test_the_label_opens_with_what_made_it(opened, folders):
+    """Every word's effect by the model again, with the word's vectors set to 0."""
+    system = sharper(folders, "text classifier")
+    extras = replace(ATTRIBUTION, attribution=True)
+
+    def traced(change: Change = UNCHANGED) -> Trace:
+        request = TraceRequest(SHORT, [0], change=change, extras=extras)
+        return trace_with(tracer_of(system), system, "the cat sat", request)
+
+    recorded = traced()
+    before, axis = chance(recorded), recorded.axes["text"]
+    reader = opened(recorded, view="overview")
+    drops = []
+    for column, word in enumerate(axis.texts):
+        blank = tuple(i for i, of_word in enumerate(axis.words) if of_word == column)
+        drops.append(math.log(before / chance(traced(Change(blank=blank)))))
+        button = reader.page.locator(f"#made-{column}")
+        button.hover()
+        said = reader.page.locator("#label-sentence").inner_text()
+        assert f"“{word}”" in said
+        assert says_effect(said, drops[-1], before)
+        assert says_effect(button.get_attribute("aria-label"), drops[-1], before)
+    reader.page.locator("h1").hover()
+    said = reader.page.locator("#label-sentence").inner_text()
+    best = int(np.argmax(drops))
+    most = f"“{recorded.output}” ({100 * before:.0f} %) depends most on “{axis.texts[best]}”"
+    assert said.startswith(most if drops[best] > 0 else f"Without “{axis.texts[best]}”")
+    largest = max(map(abs, drops))
+    for column, drop in enumerate(drops):
+        button = reader.page.locator(f"#made-{column}")
+        kind = "for" if drop >= 0.02 * largest else "against" if drop <= -0.02 * largest else ""
+        assert button.get_attribute("class") == f"word {kind}".strip()
+        if kind == "for":
+            share = button.evaluate("node => node.style.getPropertyValue('--share')")
+            assert float(share) == pytest.approx(drop / largest, abs=0.002)
+    for theme in ("light", "dark"):
+        reader.page.emulate_media(color_scheme=theme)
+        for width in (1280, 400):
+            reader.page.set_viewport_size({"width": width, "height": 800})
+            assert reader.serious() == []

@@ -1,0 +1,62 @@
+/** The field of the input, over the words of the picture that are the input. */
+
+/**
+ * given: the field's place in the page; input: the field; edit: a button for those who do not know that it is there.
+ *
+ * The field stays where it is in the document: one that is moved would lose the Hangul syllable that is being composed.
+ * Returns `use(line)`, for the line of words, or null, and `leave()`, which goes from the field to these words.
+ */
+export function fieldOver(given, input, edit) {
+  let line = null;
+  const observer = new ResizeObserver(() => follow());
+  const follow = () => {
+    const word = line?.isConnected && line.querySelector(".word");
+    if (!word) return;
+    const style = getComputedStyle(word);
+    const gutter = Number.parseFloat(getComputedStyle(line).paddingLeft);
+    const [left, top] = placeOf(line);
+    const shift = (Number.parseFloat(style.paddingBottom) - Number.parseFloat(style.paddingTop)) / 2; // the number's place below a word
+    const first = word.offsetTop - line.offsetTop;
+    Object.assign(given.style, {
+      left: `${left + gutter}px`, top: `${top + first - shift}px`, width: `${line.clientWidth - gutter}px`, height: `${line.offsetHeight - first}px`,
+    });
+    Object.assign(input.style, { fontSize: style.fontSize, lineHeight: `${word.offsetHeight}px` });
+  };
+  const mark = () => {
+    line?.classList.toggle("editing", document.activeElement === input);
+    line?.dispatchEvent(new Event("laid", { bubbles: true })); // its words are at other places
+    follow();
+  };
+  input.addEventListener("focus", mark);
+  input.addEventListener("blur", mark);
+  const use = (other) => {
+    observer.disconnect();
+    line = other;
+    if (!line) {
+      given.removeAttribute("style");
+      input.removeAttribute("style");
+      return;
+    }
+    line.querySelector(".side").append(edit);
+    line.addEventListener("click", (event) => event.target === event.currentTarget && input.focus());
+    observer.observe(line);
+    observer.observe(document.getElementById("page"));
+    mark();
+  };
+  const leave = () => {
+    const word = line?.querySelector(".word[tabindex='0']");
+    if (word) word.focus();
+    else input.blur();
+  };
+  return { use, leave };
+}
+
+/** Where a node is in the page, which may be enlarged: pixels of its own. */
+function placeOf(node) {
+  let [left, top] = [0, 0];
+  for (let at = node; at && at.id !== "page"; at = at.offsetParent) {
+    left += at.offsetLeft;
+    top += at.offsetTop;
+  }
+  return [left, top];
+}

@@ -1,0 +1,75 @@
+/** The whole model as numbers: its sides from left to right, and what every word attended to at every layer. */
+
+import { board, largest, total } from "../trace.js";
+
+/** The mean of the heads by words or tokens; a row is the step that writes it. */
+function mapOf(trace, site, unit) {
+  site.flows[unit] ??= board(trace, site, site.matrix("mean", "weights"), unit, "writes", Boolean(site.array("sink")));
+  return site.flows[unit];
+}
+
+/**
+ * The sides of a model, in the order in which they compute.
+ *
+ * Returns { read, write }, either may be null. A side has `lanes`, the words of one axis, or `grid`, the cells of an
+ * image, and `layers`, each with the modules `self` and `cross`, if it has them: { site, map, effects }. `rows`, of the
+ * side that is walked, are the words that are written, or read, one after the other.
+ */
+export function flowOf(trace, unit) {
+  const most = Math.max(1e-9, ...Object.values(trace.findings.ablation ?? {}).flatMap((heads) => heads.map((steps) => Math.abs(total(steps)))));
+  const part = (site) => ({ site, map: mapOf(trace, site, unit), effects: effectsOf(trace, site, most) });
+  const [cross, self] = [trace.of("cross"), trace.of("decoder")];
+  const all = [...trace.of("image"), ...trace.of("encoder")];
+  // A network whose images become smaller has a grid of its own in each part: those of the last one are drawn.
+  const readers = all.filter((site) => site.queries === all.at(-1).queries).map((site) => ({ layer: site.layer, self: part(site) }));
+  const numbers = [...new Set([...self, ...cross].map(({ layer }) => layer))].sort((a, b) => a - b);
+  const at = (sites, layer) => sites.filter((site) => site.layer === layer).map(part)[0] ?? null;
+  const writers = numbers.map((layer) => ({ layer, self: at(self, layer), cross: at(cross, layer) }));
+  const read = readers.length || cross.length ? sideOf(trace, readers, readers[0]?.self.map.columns ?? part(cross[0]).map.columns, readers[0]?.self.site.keys ?? cross[0].keys) : null;
+  const first = writers.find((layer) => layer.cross ?? layer.self);
+  const write = first ? sideOf(trace, writers, (first.self ?? first.cross).map.rows, (first.self ?? first.cross).site.queries) : null;
+  const walked = (write ?? read).layers.map((layer) => layer.self ?? layer.cross)[0];
+  const { prompt = 0 } = trace.findings;
+  const rows = walked.map.rows.map((_, row) => row).filter((row) => walked.map.places.rows[row].some((query) => !prompt || query >= prompt));
+  return { read, write, rows, walked, recurrent: isRecurrent(trace, write), effects: Boolean(trace.findings.ablation) && !trace.page.baseline };
+}
+
+function sideOf(trace, layers, lanes, axis) {
+  return { layers, lanes, grid: trace.axes[axis].grid ?? null };
+}
+
+/** Whether both sides go from word to word: the decoder has recorded its states, and the encoder no attention. */
+function isRecurrent(trace, write) {
+  const walks = trace.walk?.sites ?? {};
+  return Boolean(write) && write.layers.every(({ self, cross }) => !self && Boolean(walks[cross.site.name]?.arrays.after));
+}
+
+/** The effect of ablating each head as shares of the model's largest; null: it was not computed. */
+function effectsOf(trace, site, most) {
+  const heads = trace.page.baseline ? null : trace.findings.ablation?.[site.name];
+  return heads ? heads.map((steps) => Math.abs(total(steps)) / most) : null;
+}
+
+/** The weight of a word, or a cell, in a module for a row. */
+export function weightOf({ map }, row, column) {
+  return Math.max(0, map.values[row * map.columns.length + column]);
+}
+
+/** The row and the column of the largest weight between two words. */
+export function pairOf({ map }) {
+  const width = map.columns.length;
+  const others = map.values.map((value, i) => (Math.floor(i / width) === i % width ? 0 : value));
+  const at = largest(others);
+  return [Math.floor(at / width), at % width];
+}
+
+/** What is predicted from a row: the step's tokens, and the probability of all of the row's tokens; null: nothing is. */
+export function predictionOf(trace, flow, row) {
+  const queries = flow.walked.map.places.rows[row] ?? [];
+  const gap = trace.findings.gaps?.indexOf(queries[0]) ?? -1;
+  const label = trace.kind.writes === "label";
+  const steps = label ? [0] : trace.kind.writes === "gaps" ? (gap < 0 ? [] : [gap]) : flow.write ? queries : [];
+  const own = steps.map((step) => trace.steps[step]).filter(Boolean);
+  if (!own.length) return null;
+  return { best: own[0].best, token: own[0].token, probability: Math.exp(total(own.map((step) => step.log_probability))) };
+}

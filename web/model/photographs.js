@@ -1,0 +1,40 @@
+/** A model in the page that reads photographs: it keeps what a person gives it. */
+
+import { Refused, answered } from "./answering.js";
+import { decoded, scaled } from "./pixels.js";
+
+export class ReadsPhotographs {
+  /** `shape`: the height, width and colours of the images that the model reads. */
+  constructor(shape) {
+    Object.assign(this, { shape, given: new Map() });
+  }
+
+  /** Keeps a file that a person chose; returns its name for later requests, or what is wrong with it. */
+  async receive(file) {
+    try {
+      const picture = `${this.given.size + 1}: ${file.name}`;
+      this.given.set(picture, { name: file.name, pixels: scaled(await decoded(file), this.shape) });
+      return { picture };
+    } catch (error) {
+      return { error: error.fault ?? { what: error.message } };
+    }
+  }
+
+  /** What was kept under this name. */
+  photograph(picture) {
+    const given = this.given.get(picture);
+    if (!given) throw new Refused("faultSentBefore");
+    return given;
+  }
+
+  /** The answer to a request of the page; `waiting`: see `pacer`. */
+  answer({ picture }, waiting) {
+    return answered((name) => this.look(name, waiting), { text: picture });
+  }
+}
+
+/** The cells of an image, row by row; each is a word of its own. */
+export function gridAxis([rows, columns]) {
+  const names = Array.from({ length: rows * columns }, (_, cell) => `${Math.floor(cell / columns) + 1},${(cell % columns) + 1}`);
+  return { tokens: names, words: names.map((_, cell) => cell), texts: names, grid: [rows, columns], parents: null };
+}

@@ -1,0 +1,186 @@
+/** The whole model as a picture with the way of one word through it; its blocks and words lead to the other views. */
+
+import { cursorOf, siteOf } from "../cursor.js";
+import { element, table, unbroken } from "../dom.js";
+import { drawMoving, drawStill } from "../flow/draw.js";
+import { BLOCK, layoutOf } from "../flow/layout.js";
+import { flowOf, pairOf, predictionOf, weightOf } from "../flow/model.js";
+import { beforeCells } from "../picture.js";
+import { percentOf } from "../overview/facts.js";
+import { player, still } from "../player.js";
+import { remember } from "../state.js";
+import { CanvasSurface } from "../surface.js";
+import { largest, readable } from "../trace.js";
+import { momentsOf, walkOf } from "../walk/steps.js";
+import { unitChoice } from "./board.js";
+
+const [READ, LAYER, WORD, HOLD] = [1400, 420, [1100, 2600], 900]; // ms: to read in all, of a layer, of a word, and its rest
+const FIGURE = 1040; // px
+
+/** A single attention without an output is the overview's picture. */
+flowView.needs = (trace) => trace.sites.length > 0 && trace.sites.length + trace.steps.length > 1;
+
+/** What happens one after the other: all is read layer by layer, then word after word is written. */
+function momentsIn(flow, trace) {
+  const columns = flow.read?.layers.length ?? 0;
+  const reading = Array.from({ length: columns }, (_, column) =>
+    ({ kind: "read", column, sweep: Math.max(250, READ / columns), hold: flow.write ? 80 : HOLD }));
+  if (!flow.write) return trace.steps.length ? [...reading, { kind: "outcome", sweep: 800, hold: HOLD }] : reading;
+  const sweep = Math.min(WORD[1], Math.max(WORD[0], LAYER * flow.write.layers.length));
+  return [...reading, ...flow.rows.map((row) => ({ kind: "write", row, sweep, hold: HOLD }))];
+}
+
+export function flowView(trace, state, words) {
+  const flow = flowOf(trace, state.get("unit"));
+  const scene = sceneOf(flow, trace, state, words);
+  const said = element("p", { id: "flow-says", class: "walk-says" });
+  const stage = element("div", { id: "flow", class: "flow", tabindex: "0", role: "group", "aria-label": words.flowStage });
+  const counted = numbers(flow, scene, words);
+  const moments = momentsIn(flow, trace);
+  const opened = flow.write ? Math.max(0, moments.findIndex(({ row }) => row === scene.row)) : moments.length - 1;
+  let [surface, base, drawn, built] = [null, null, null, 0];
+
+  const draw = (at, share) => {
+    if (!scene.place) return; // it has no size yet
+    if (drawn !== moments[at] || scene.shown !== scene.playing) {
+      surface.context.clearRect(0, 0, scene.place.width, scene.place.height);
+      drawStill(surface, scene, moments[at]);
+      base = surface.copy();
+      [drawn, scene.shown] = [moments[at], scene.playing];
+    } else surface.restore(base);
+    drawMoving(surface, scene, moments[at], share);
+  };
+  const tell = (at, { playing, showing, byHand }) => {
+    scene.playing = playing;
+    said.setAttribute("aria-live", playing ? "off" : "polite");
+    said.replaceChildren(...unbroken(sentenceOf(flow, trace, moments[at], scene.row, words)));
+    const { row } = moments[at];
+    scene.at = () => row ?? scene.row;
+    counted.open = false; // its numbers are those of another moment
+    if (row === undefined || showing || !byHand) return;
+    state.keep({ query: flow.walked.map.places.rows[row][0], key: "", word: "" });
+    if (!playing) remember(state.fragment);
+  };
+  const plays = player({ name: "flow", stage, moments, at: opened, state, words, draw, tell,
+    shows: { to: moments.length - 1, once: true, pace: ({ sweep, hold }) => [0.8 * sweep, 0.5 * hold] } });
+  const screen = element("div", {}, said, stage);
+  const build = () => {
+    const wide = stage.clientWidth;
+    if (!wide || wide === built) return;
+    built = wide;
+    scene.place = layoutOf(flow, trace, wide, scene.row);
+    const canvas = element("canvas", { role: "img", "aria-label": words.flowPicture });
+    surface = new CanvasSurface(canvas, scene.place.width, scene.place.height);
+    drawn = null;
+    const focus = document.activeElement?.id;
+    stage.replaceChildren(element("div", { class: "flow-picture" }, canvas, ...buttons(scene, state, { flow, plays, moments }, words)));
+    if (focus) document.getElementById(focus)?.focus({ preventScroll: true });
+    plays.redraw();
+  };
+  scene.redraw = () => { // an image has loaded
+    drawn = null;
+    plays.redraw();
+  };
+  new ResizeObserver(build).observe(stage);
+  return {
+    help: words.flowHelp, controls: [unitChoice(state, words)],
+    film: plays.film(screen),
+    body: [screen, plays.bar, ...(still() ? [element("p", { class: "muted" }, words.walkStill)] : []),
+      element("p", { class: "muted" }, words.flowLegend(flow.effects)), counted],
+    figure: () => {
+      const place = layoutOf(flow, trace, FIGURE, scene.row);
+      const whole = { ...scene, place, playing: false, redraw: () => {} };
+      return { width: place.width, height: place.height, draw: (on) => {
+        drawStill(on, whole, moments[opened]);
+        drawMoving(on, whole, moments[opened], 1);
+      } };
+    },
+  };
+}
+
+/** The word whose way is drawn: that of the cursor of all views, as the word that its step writes. */
+function sceneOf(flow, trace, state, words) {
+  const site = siteOf(trace, state);
+  const { query } = cursorOf(trace, site, state);
+  const named = site.queries === flow.walked.site.queries ? flow.walked.map.places.rows.findIndex((rows) => rows.includes(query)) : -1;
+  const fits = named >= 0 && (!flow.write || flow.rows.includes(named));
+  return { flow, trace, words, row: fits ? named : flow.rows[0] ?? 0, playing: false, place: null };
+}
+
+/** The parts of the picture as buttons, which lie over it. */
+function buttons({ place, trace }, state, { flow, plays, moments }, words) {
+  const over = (id, label, [left, top, wide, high], onclick) => {
+    const node = element("button", { type: "button", id, "aria-label": label, title: label, onclick });
+    Object.assign(node.style, { left: `${left}px`, top: `${top}px`, width: `${wide}px`, height: `${high}px` });
+    return node;
+  };
+  const blocks = place.blocks.map(({ kind, part: { site }, layer, x, y, wide }) => {
+    const name = `${kind === "fed" ? words.flowBlock.fed : words[site.part]}, ${words.layerNumber(layer + 1)}`;
+    return over(`flow-${kind}-${site.part}-${layer}`, name, [x, y, wide, BLOCK], () => state.set({ part: site.part, layer,
+      ...(kind === "fed" ? { view: "walk", moment: fedMoment(trace, site, state) } : { view: trace.axes[site.keys].grid ? "scrubber" : "board" }) }));
+  });
+  const name = flow.write ? "write" : "read";
+  const behind = Boolean(flow.write && flow.read);
+  const lanes = place[name].lanes.filter((lane) => flow.rows.includes(lane));
+  return [...blocks, ...lanes.map((lane) => {
+    const y = place[name].place(0, lane)[1] - place.lane / 2;
+    const box = behind ? [place.out.x - 4, y, place.out.words + 8, place.lane] : [0, y, place.left, place.lane];
+    const at = moments.findIndex(({ row }) => row === lane);
+    return over(`flow-word-${lane}`, words.flowWord(flow[name].lanes[lane]), box, () =>
+      (at >= 0 ? plays.go(at, true) : state.set({ query: flow.walked.map.places.rows[lane][0], key: "", word: "" })));
+  })];
+}
+
+function fedMoment(trace, site, state) {
+  const { head, query } = cursorOf(trace, site, state);
+  return Math.max(0, momentsOf(walkOf(trace, site, head, query), site).findIndex(({ op }) => op === "hidden" || op === "fed"));
+}
+
+/** What a moment shows, with its numbers. */
+function sentenceOf(flow, trace, moment, row, words) {
+  const say = words.flowSays;
+  const shareOf = (weight) => words.sentence.share(percentOf(weight));
+  if (moment.kind === "read") {
+    const { layer, self } = flow.read.layers[moment.column];
+    const own = !flow.write;
+    const [from, to] = own ? [row, topOf(self, row)] : pairOf(self);
+    return say[own ? "own" : "read"](words[self.site.part], layer + 1, nameOf(self, from, trace, words), nameOf(self, to, trace, words), shareOf(weightOf(self, from, to)));
+  }
+  const found = predictionOf(trace, flow, moment.kind === "write" ? moment.row : row);
+  if (moment.kind === "outcome") {
+    if (!found) return say.noGap(flow.read.lanes[row]);
+    const [token, logp] = found.best[0];
+    return trace.kind.writes === "label" ? say.label(readable(token), shareOf(Math.exp(logp))) : say.gap(flow.read.lanes[row], readable(token), shareOf(Math.exp(logp)));
+  }
+  const { layer, self, cross } = flow.write.layers.at(-1);
+  const [first, second] = cross ? [cross, self] : [self, null];
+  const share = (part) => [nameOf(part, topOf(part, moment.row), trace, words), shareOf(weightOf(part, moment.row, topOf(part, moment.row)))];
+  const more = second && weightOf(second, moment.row, topOf(second, moment.row)) > 0 ? say.self(...share(second)) : "";
+  return `${say.write(flow.write.lanes[moment.row], layer + 1, ...share(first))}${more}${found ? say.probability(shareOf(found.probability)) : say.end}`;
+}
+
+/** A word in quotation marks, or where a cell of an image is. */
+function nameOf({ site, map }, column, trace, words) {
+  const { grid } = trace.axes[site.keys];
+  const cell = grid ? column - beforeCells(map.columns.length, grid) : -1;
+  return cell < 0 ? `“${map.columns[column]}”` : words.spot(cell, grid);
+}
+
+function topOf({ map }, row) {
+  const width = map.columns.length;
+  return largest(map.values.subarray(row * width, (row + 1) * width));
+}
+
+/** The weights of a row in every module as a table: a column for each layer. */
+function numbers(flow, scene, words) {
+  const details = element("details", { id: "flow-numbers" }, element("summary", {}, words.flowNumbers));
+  details.addEventListener("toggle", () => {
+    const layers = (flow.write ?? flow.read).layers;
+    const tables = ["cross", "self"].map((kind) => layers.filter((layer) => layer[kind]).map((layer) => layer[kind])).filter((parts) => parts.length);
+    details.replaceChildren(details.firstChild, ...tables.map((parts) => table(
+      [words.key, ...parts.map(({ site }) => words.layerNumber(site.layer + 1))],
+      parts[0].map.columns.map((name, column) => [name, ...parts.map((part) => weightOf(part, scene.at(), column).toFixed(3))]),
+      `${words[parts[0].site.part]}: ${parts[0].map.rows[scene.at()]}`)));
+  });
+  return details;
+}

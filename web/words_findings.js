@@ -1,0 +1,63 @@
+/** The texts of what stands out: sentences whose words are buttons, as lists of texts and of the words' places. */
+
+const WORDS = { words: true }; // the place of the words that a sentence names
+
+/** @satisfies {Texts} */
+export const FINDINGS = {
+  en: {
+    findings: "What stands out",
+    madeLabel: "What made the label",
+    madeLabelScale: "Orange: without the word the label is less probable; the strongest colour is the largest effect in this text. Dashed: more probable.",
+    labelMost: (label, chance, word, change) => `“${label}” (${chance}) depends most on “${word}”: without it, it is ${change}.`,
+    labelWord: (label, chance, word, change) => `Without “${word}”, “${label}” is ${change}.`,
+    madeLabelCells: "The image stays bright where covering its pixels makes the label less probable, up to the largest effect.",
+    labelCellMost: (label, chance, cell, change) => `“${label}” (${chance}) depends most on ${cell}: with these pixels covered, it is ${change}.`,
+    labelCell: (label, chance, cell, change) => `With ${cell} covered, “${label}” is ${change}.`,
+    labelName: (word, change) => `${word}: without it the label is ${change}`,
+    labelSecond: "What did each word attend to?",
+    findingsNote: "Attention shows where the model attended, not what it used: a large weight is no proof of an effect. Occlusion tests the effect.",
+    finding: {
+      unknown: [WORDS, " has letters that the model has no token for."],
+      unknowns: ["These words have letters that the model has no token for: ", WORDS, "."],
+      dropped: ["No written word attended most to ", WORDS, ", or became less probable without it: perhaps it was left out."],
+      droppeds: ["No written word attended most to these, or became less probable without them: ", WORDS, ". Perhaps they were left out."],
+      added: [WORDS, " attended to no word in particular, and no word of the source made it more probable: perhaps it was added."],
+      addeds: ["These attended to no word in particular, and no word of the source made them more probable: ", WORDS, ". Perhaps they were added."],
+      uncertain: ["Uncertain, with a probability below 50 %: ", WORDS, "."],
+      uncertains: ["Uncertain, with a probability below 50 %: ", WORDS, "."],
+      differs: ["Attention is not effect: ", WORDS],
+      apart: (seen, share, without, used, most) => ` attended most to “${seen}” (${share}), without which it is ${without}; but without “${used}” it is ${most}.`,
+      apartNext: (seen, share, without, used, most) => ` attended most to “${seen}” (${share}), without which the next word is ${without}; but without “${used}” it is ${most}.`,
+      chance: (percent) => ` (${percent})`,
+      more: (count) => ` and ${count} more`,
+    },
+  },
+  ko: {
+    findings: "눈에 띄는 점",
+    madeLabel: "레이블을 정한 것",
+    madeLabelScale: "주황색: 그 단어가 없으면 레이블의 확률이 줄어듭니다. 가장 뚜렷한 색이 이 텍스트에서 가장 큰 영향입니다. 점선: 없으면 확률이 늘어납니다.",
+    labelMost: (label, chance, word, change) => `“${label}”(${chance}) — 이 레이블은 “${word}”에 가장 크게 달려 있습니다. “${word}” 없이는 ${change}`,
+    labelWord: (label, chance, word, change) => `“${word}” 없이는 “${label}”의 ${change}`,
+    madeLabelCells: "픽셀을 덮으면 레이블의 확률이 줄어드는 곳이 밝게 남습니다. 가장 밝은 곳이 가장 큰 영향입니다.",
+    labelCellMost: (label, chance, cell, change) => `“${label}”(${chance}) — 이 레이블은 ${cell}에 가장 크게 달려 있습니다. 그곳을 덮으면 ${change}`,
+    labelCell: (label, chance, cell, change) => `${cell} — 이곳을 덮으면 “${label}”의 ${change}`,
+    labelName: (word, change) => `${word}: 없으면 레이블의 ${change}`,
+    labelSecond: "단어마다 어디에 주목했나?",
+    findingsNote: "어텐션은 모델이 어디에 주목했는지 보여 줄 뿐, 무엇을 썼는지는 보여 주지 않습니다. 가중치가 크다고 영향이 있었다는 증거는 아니며, 영향은 가려 보아야(occlusion) 알 수 있습니다.",
+    finding: {
+      unknown: [WORDS, " — 모델에 토큰이 없는 글자가 들어 있습니다."],
+      unknowns: ["모델에 토큰이 없는 글자가 든 단어: ", WORDS, "."],
+      dropped: [WORDS, " — 이 단어에 가장 많이 주목한 번역 단어도, 이 단어 없이 확률이 줄어드는 번역 단어도 없습니다. 빠뜨렸을 수 있습니다."],
+      droppeds: ["가장 많이 주목한 번역 단어도, 없을 때 확률이 줄어드는 번역 단어도 없는 것: ", WORDS, ". 빠뜨렸을 수 있습니다."],
+      added: [WORDS, " — 어느 단어에도 특별히 주목하지 않았고, 이 단어의 확률을 높인 원문 단어도 없습니다. 덧붙였을 수 있습니다."],
+      addeds: ["어느 단어에도 특별히 주목하지 않았고 확률을 높인 원문 단어도 없는 것: ", WORDS, ". 덧붙였을 수 있습니다."],
+      uncertain: ["확률이 50%보다 낮아 불확실한 것: ", WORDS, "."],
+      uncertains: ["확률이 50%보다 낮아 불확실한 것: ", WORDS, "."],
+      differs: ["어텐션은 영향과 다릅니다. ", WORDS],
+      apart: (seen, share, without, used, most) => ` — 이 단어는 “${seen}”에 가장 많이 주목했지만(${share}) “${seen}” 없이는 이 단어의 ${without} 그런데 “${used}” 없이는 ${most}`,
+      apartNext: (seen, share, without, used, most) => ` — 이 단어는 “${seen}”에 가장 많이 주목했지만(${share}) “${seen}” 없이는 다음 단어의 ${without} 그런데 “${used}” 없이는 ${most}`,
+      chance: (percent) => `(${percent})`,
+      more: (count) => ` 외 ${count}개`,
+    },
+  },
+};
