@@ -163,7 +163,7 @@ export function start(raw, root, { answer = raw.token && serverAt(raw.token), re
   const rest = element("div");
   const skip = element("a", { class: "skip", href: "#panel", onclick: (event) => {
     event.preventDefault(); // the address holds the state
-    (rest.querySelector("#panel .word[tabindex='0'], #panel canvas[tabindex='0']") ?? document.getElementById("panel"))?.focus();
+    /** @type {HTMLElement} */ (rest.querySelector("#panel .word[tabindex='0'], #panel canvas[tabindex='0']") ?? byId("panel")).focus();
   } });
   top.tools.prepend(share.node, tours.button, project.button, themed.button);
   root.replaceChildren(skip, top.node, tours.node, rest);
@@ -226,7 +226,7 @@ export function start(raw, root, { answer = raw.token && serverAt(raw.token), re
         ...wayIn(run?.commands ?? [], text, name === "run")),
       definitions(lang),
     );
-    top.place(trace, rest.hidden ? {} : view.pictured);
+    top.place(trace, rest.hidden ? undefined : view.pictured);
     share.update({ trace, state, name, view, made: raw.made, live, pin: pinned ? null : () => board.pin(trace, shown) }, text);
     markTerms(byId("panel"), lang);
     for (const shown of document.querySelectorAll("[role='tab'][aria-selected='true']")) shown.scrollIntoView({ block: "nearest", inline: "nearest" });

@@ -27,6 +27,7 @@ export function still() {
  */
 export function player({ name, stage, moments, at: first, shows, state, words, draw, tell }) {
   const last = moments.length - 1;
+  /** @type {{ at: number, playing: boolean, showing: boolean, byHand: boolean, end: number, frame: number, began: number, passed: number, done: (() => void) | null }} */
   const now = { at: first, playing: false, showing: false, byHand: false, end: last, frame: 0, began: 0, passed: 0, done: null };
 
   const speed = () => (now.showing ? 1 : Number(state.get("speed")));
@@ -91,14 +92,14 @@ export function player({ name, stage, moments, at: first, shows, state, words, d
     state.keep({ speed: value });
     remember(state.fragment);
   });
-  faster.querySelector("select").id = `${name}-speed`;
+  faster.querySelector("select")?.setAttribute("id", `${name}-speed`);
   const bar = element("div", { class: "player", role: "group", "aria-label": words.player }, ...(still() ? [] : [start]),
     button("first", "|◂", words.playerFirst, () => go(0, false)), back, next, slider, counter, ...(still() ? [] : [faster]));
 
   function update() {
     start.textContent = now.playing ? "❚❚" : "▶";
-    start.setAttribute("aria-label", now.playing ? words.playerPause : words.playerPlay);
-    start.title = start.getAttribute("aria-label");
+    start.title = now.playing ? words.playerPause : words.playerPlay;
+    start.setAttribute("aria-label", start.title);
     slider.value = String(now.at);
     slider.setAttribute("aria-valuetext", words.playerMoment(now.at + 1, moments.length));
     counter.textContent = `${now.at + 1} / ${moments.length}`;

@@ -37,8 +37,12 @@ interface Shown {
   help: string;
   controls: HTMLElement[];
   body: (Node | string)[];
-  /** Before everything, in place of the path and the controls, which then come last. */
-  lead?: Node;
+  /** Whether the path, the help and the controls come last. */
+  aboutBelow?: boolean;
+  /** What the picture of the view shows of the text, so that the header need not. */
+  pictured?: { read: boolean; written: boolean; line: Element | null };
+  /** What moves in it, to be filmed. */
+  film?: { node: HTMLElement; play: (done: () => void) => void } | null;
   /** Between the controls and what is compared. */
   top?: (Node | string)[];
   /** To save and to copy. */
@@ -178,3 +182,6 @@ interface Held extends HTMLElement {
 
 /** Takes a file; promises the name by which it is asked about, or what is wrong with it. */
 type Receive = (file: File) => Promise<{ picture: string; error?: undefined } | { error: Fault }>;
+
+type Vector = Float32Array | Float64Array;
+type Walked = ReturnType<typeof import("./walk/steps.js").walkOf>;

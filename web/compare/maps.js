@@ -113,7 +113,7 @@ function lines({ sides, names }, words) {
       element("span", { class: "pair names" }, ...names.map((name) => element("small", {}, name))),
       ...aligned(before, after).map((pair) => {
         const fate = fateOf(pair, before, after);
-        const [a, b] = [before[pair[0]], after[pair[1]]];
+        const [a, b] = [before[pair[0] ?? -1], after[pair[1] ?? -1]];
         return element("span", { class: `pair ${fate}` },
           a === undefined ? element("i", { "aria-hidden": "true" }) : element(fate === "same" ? "span" : "del", {}, `${fate === "removed" ? "−" : ""}${a}`),
           b === undefined ? element("i", { "aria-hidden": "true" }) : element(fate === "same" ? "span" : "ins", {}, `${fate === "added" ? "+" : ""}${b}`));

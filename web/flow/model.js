@@ -21,14 +21,14 @@ export function flowOf(trace, unit) {
   const [cross, self] = [trace.of("cross"), trace.of("decoder")];
   const all = [...trace.of("image"), ...trace.of("encoder")];
   // A network whose images become smaller has a grid of its own in each part: those of the last one are drawn.
-  const readers = all.filter((site) => site.queries === all.at(-1).queries).map((site) => ({ layer: site.layer, self: part(site) }));
+  const readers = all.filter((site) => site.queries === all.at(-1)?.queries).map((site) => ({ layer: site.layer, self: part(site) }));
   const numbers = [...new Set([...self, ...cross].map(({ layer }) => layer))].sort((a, b) => a - b);
   const at = (sites, layer) => sites.filter((site) => site.layer === layer).map(part)[0] ?? null;
   const writers = numbers.map((layer) => ({ layer, self: at(self, layer), cross: at(cross, layer) }));
   const read = readers.length || cross.length ? sideOf(trace, readers, readers[0]?.self.map.columns ?? part(cross[0]).map.columns, readers[0]?.self.site.keys ?? cross[0].keys) : null;
   const first = writers.find((layer) => layer.cross ?? layer.self);
   const write = first ? sideOf(trace, writers, (first.self ?? first.cross).map.rows, (first.self ?? first.cross).site.queries) : null;
-  const walked = (write ?? read).layers.map((layer) => layer.self ?? layer.cross)[0];
+  const walked = /** @type {NonNullable<typeof read>} */ (write ?? read).layers.map((layer) => layer.self ?? layer.cross)[0];
   const { prompt = 0 } = trace.findings;
   const rows = walked.map.rows.map((_, row) => row).filter((row) => walked.map.places.rows[row].some((query) => !prompt || query >= prompt));
   return { read, write, rows, walked, recurrent: isRecurrent(trace, write), effects: Boolean(trace.findings.ablation) && !trace.page.baseline };

@@ -43,7 +43,9 @@ export function strip(text) {
 export class Tokenizer {
   /** `raw`: what `jumok.data.pieces.PieceTable` holds; `charsmap`: bytes, or null. */
   constructor(raw, charsmap = null) {
-    Object.assign(this, { pieces: raw.pieces, types: raw.types, raw });
+    this.pieces = raw.pieces;
+    this.types = raw.types;
+    this.raw = raw;
     this.charsmap = charsmap && new Charsmap(charsmap);
     const scores = Float32Array.from(raw.scores);
     const normal = scores.filter((_, id) => raw.types[id] === NORMAL);

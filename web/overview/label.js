@@ -33,7 +33,7 @@ export function labelStage(trace, words) {
     element("p", { class: "muted" }, grid ? words.madeLabelCells : words.madeLabelScale));
   node.addEventListener("mouseleave", () => say(top));
   node.addEventListener("focusout", (event) => {
-    if (!node.contains(event.relatedTarget)) say(top);
+    if (!node.contains(/** @type {Node | null} */ (event.relatedTarget))) say(top);
   });
   say(top);
   return { said, node };

@@ -53,7 +53,7 @@ export function headStrip(trace, state, words, { row, onTry, onChoose }) {
     onmouseleave: () => onTry(null) }, ...parts);
   if (!node.querySelector("[tabindex='0']")) node.querySelector("button")?.setAttribute("tabindex", "0");
   node.addEventListener("focusout", (event) => {
-    if (!node.contains(event.relatedTarget)) onTry(null);
+    if (!node.contains(/** @type {Node | null} */ (event.relatedTarget))) onTry(null);
   });
   // The first picture does not wait for these; a page whose arrays are not all there yet is drawn again.
   if (!trace.page.partial) requestAnimationFrame(() => setTimeout(() => drawInTurn(waiting)));

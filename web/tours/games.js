@@ -39,6 +39,7 @@ export function gamePanel({ now, state, end }) {
   const node = element("section", { class: "tour", id: "game", "aria-labelledby": "game-title", hidden: true },
     element("div", { "aria-live": "polite" }, element("div", { class: "tour-head" }, title, count), ask), figure, options, verdict,
     element("div", { class: "tour-buttons" }, next, stop, result, score), post);
+  /** @type {{ name: string, text: string | null, questions: any[], at: number, guess: number | null, right: number, asked: number, marks: boolean[] }} */
   const played = { name: "", text: null, questions: [], at: 0, guess: null, right: 0, asked: 0, marks: [] };
 
   const begin = (name, text) => {

@@ -38,16 +38,20 @@ export function flowView(trace, state, words) {
   const counted = numbers(flow, scene, words);
   const moments = momentsIn(flow, trace);
   const opened = flow.write ? Math.max(0, moments.findIndex(({ row }) => row === scene.row)) : moments.length - 1;
-  let [surface, base, drawn, built] = [null, null, null, 0];
+  /** @type {CanvasSurface | null} */
+  let surface = null;
+  /** @type {HTMLCanvasElement | null} */
+  let base = null;
+  let [drawn, built] = [null, 0];
 
   const draw = (at, share) => {
-    if (!scene.place) return; // it has no size yet
+    if (!scene.place || !surface) return; // it has no size yet
     if (drawn !== moments[at] || scene.shown !== scene.playing) {
       surface.context.clearRect(0, 0, scene.place.width, scene.place.height);
       drawStill(surface, scene, moments[at]);
       base = surface.copy();
       [drawn, scene.shown] = [moments[at], scene.playing];
-    } else surface.restore(base);
+    } else if (base) surface.restore(base);
     drawMoving(surface, scene, moments[at], share);
   };
   const tell = (at, { playing, showing, byHand }) => {
@@ -104,12 +108,12 @@ function sceneOf(flow, trace, state, words) {
   const { query } = cursorOf(trace, site, state);
   const named = site.queries === flow.walked.site.queries ? flow.walked.map.places.rows.findIndex((rows) => rows.includes(query)) : -1;
   const fits = named >= 0 && (!flow.write || flow.rows.includes(named));
-  return { flow, trace, words, row: fits ? named : flow.rows[0] ?? 0, playing: false, place: null };
+  return /** @type {any} */ ({ flow, trace, words, row: fits ? named : flow.rows[0] ?? 0, playing: false, place: null });
 }
 
 /** The parts of the picture as buttons, which lie over it. */
 function buttons({ place, trace }, state, { flow, plays, moments }, words) {
-  const over = (id, label, [left, top, wide, high], onclick) => {
+  const over = (/** @type {string} */ id, /** @type {string} */ label, /** @type {number[]} */ [left, top, wide, high], /** @type {() => void} */ onclick) => {
     const node = element("button", { type: "button", id, "aria-label": label, title: label, onclick });
     Object.assign(node.style, { left: `${left}px`, top: `${top}px`, width: `${wide}px`, height: `${high}px` });
     return node;
@@ -177,7 +181,7 @@ function numbers(flow, scene, words) {
   details.addEventListener("toggle", () => {
     const layers = (flow.write ?? flow.read).layers;
     const tables = ["cross", "self"].map((kind) => layers.filter((layer) => layer[kind]).map((layer) => layer[kind])).filter((parts) => parts.length);
-    details.replaceChildren(details.firstChild, ...tables.map((parts) => table(
+    details.replaceChildren(/** @type {ChildNode} */ (details.firstChild), ...tables.map((parts) => table(
       [words.key, ...parts.map(({ site }) => words.layerNumber(site.layer + 1))],
       parts[0].map.columns.map((name, column) => [name, ...parts.map((part) => weightOf(part, scene.at(), column).toFixed(3))]),
       `${words[parts[0].site.part]}: ${parts[0].map.rows[scene.at()]}`)));

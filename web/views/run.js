@@ -48,7 +48,7 @@ function panelsOf({ training, validation }, words) {
 /** Round numbers from 0 to at least `high`: steps of 1, 2 or 5 × 10^n. */
 export function ticksTo(high) {
   const size = 10 ** Math.floor(Math.log10((high || 1) / 4));
-  const step = [1, 2, 5, 10].find((factor) => (high || 1) / (factor * size) <= 5) * size;
+  const step = ([1, 2, 5].find((factor) => (high || 1) / (factor * size) <= 5) ?? 10) * size;
   return Array.from({ length: Math.ceil((high || 1) / step - 1e-9) + 1 }, (_, i) => Number((i * step).toPrecision(6)));
 }
 

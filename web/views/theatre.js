@@ -108,8 +108,8 @@ function tree(nodes, columns, line, chosen, state, words) {
   const height = DOWN * Math.max(...columns.map((ids) => ids.length));
   const width = ACROSS * columns.length;
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  svg.setAttribute("width", width);
-  svg.setAttribute("height", height);
+  svg.setAttribute("width", String(width));
+  svg.setAttribute("height", String(height));
   svg.setAttribute("aria-hidden", "true");
   const box = element("div", { class: "tree" }, svg);
   box.style.width = `${width}px`;

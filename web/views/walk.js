@@ -38,7 +38,6 @@ export function walkView(trace, state, words, ask) {
   if (!site.array("query")) return { help: words.walkHelp, controls, body: [element("p", {}, words.noVectors)] };
   if (ask && trace.walk !== undefined && !isHeld(trace, site, query)) request(trace, site, query, ask);
   const walk = walkOf(trace, site, head, query);
-  walk.additive = Boolean(site.array("energy"));
   const { body, film } = scenes(trace, site, walk, state, words);
   return { help: words.walkHelp, controls, film, body: [...notes(trace, site, query, walk, words), ...body, ...details(walk, words)] };
 }
@@ -98,7 +97,7 @@ function scenes(trace, site, walk, state, words) {
   const second = moments.some(({ op }) => !BEFORE.has(op)) ? afterScene(walk, words, onSay) : null;
   const stage = element("div", { id: "walk", class: "walk", tabindex: "0", role: "group", "aria-label": words.walkStage },
     first.node, ...(second ? [second.node] : []));
-  const legends = [first, second].filter(Boolean).map(({ scales }) => rampOf(scales, words));
+  const legends = [first, second].map((each) => each && rampOf(each.scales, words)).filter((each) => each !== null);
   const text = element("p", { id: "walk-says", class: "walk-says" });
   const chips = stagesOf(moments, walk).map((name) => element("button", { type: "button", id: `walk-stage-${name}`,
     onclick: () => plays.go(moments.findIndex(({ op }) => stageOf(op, walk) === name), true) }, words.walkStages[name]));
