@@ -21,9 +21,9 @@ def test_a_view_is_a_file_a_line_and_its_texts(copied, tmp_path, tiny_bundle, re
         checked = subprocess.run(command, capture_output=True, text=True, check=False)
         assert checked.returncode == 0, checked.stdout
     saved = (tmp_path / "page.html").read_text("utf-8")
-    for language, name in (("en-US", "Spread"), ("ko-KR", "퍼짐")):
-        page = reading(saved, language, "spread").page
-        assert page.locator("#tab-spread").inner_text() == name
+    for language, name in (("en-US", "Perplexity"), ("ko-KR", "혼란도")):
+        page = reading(saved, language, "perplexity").page
+        assert page.locator("#tab-perplexity").inner_text() == name
         assert "cat" in page.locator("#panel tbody th").all_inner_texts()
         keys = [float(text) for text in page.locator("#panel tbody td").all_inner_texts()]
         assert keys
