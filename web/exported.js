@@ -1,15 +1,15 @@
 /** The page of an exported model: it answers by itself, and shows what `jumok look` shows. */
 
 import { bytesOf } from "./arrays.js";
-import { element } from "./dom.js";
+import { byId, element } from "./dom.js";
 import { start } from "./main.js";
 import { MODELS } from "./model/kinds.js";
 import { HEADLINES } from "./words_exported.js";
 import { writingOf } from "./sampling.js";
 import { State } from "./state.js";
 
-const root = document.getElementById("page");
-const facts = JSON.parse(document.getElementById("data").textContent);
+const root = byId("page");
+const facts = JSON.parse(byId("data").textContent ?? "");
 
 /** The bytes that the page holds under this name; the text is given up, which is the larger. */
 function held(name) {
@@ -46,7 +46,7 @@ const korean = navigator.language.startsWith("ko");
 async function open() {
   const model = await MODELS[facts.task].load(facts, { wasm: held("wasm"), model: held("model"), charsmap: held("charsmap") });
   const known = { weights: facts.weights, precision: facts.precision };
-  const writing = writingOf(new State(location.hash, {}, () => {})); // for what is asked without the fields: the pin of a link
+  const writing = writingOf(new State(location.hash, {})); // for what is asked without the fields: the pin of a link
   const answer = async (question, waiting) => ({ ...(await model.answer({ writing, ...question }, waiting)), ...known });
   const [first = ""] = facts.examples;
   const opened = first ? await answer({ text: first }) : facts.trace;

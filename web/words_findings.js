@@ -2,6 +2,7 @@
 
 const WORDS = { words: true }; // the place of the words that a sentence names
 
+/** @satisfies {Texts} */
 export const FINDINGS = {
   en: {
     findings: "What stands out",

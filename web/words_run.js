@@ -6,6 +6,7 @@ const whole = (number, lang) => number.toLocaleString(lang);
 const NAMES = { bleu: "BLEU", "bleu-4": "BLEU-4", chrf: "chrF", "cider-d": "CIDEr-D", "macro-f1": "macro-F1" };
 const named = (name) => NAMES[name] ?? name;
 
+/** @satisfies {Texts} */
 export const RUN = {
   en: {
     question_learn: "How did it learn?",

@@ -32,7 +32,7 @@ export function drawStill(surface, scene, moment) {
   const until = moment.kind === "read" ? moment.column : flow.read?.layers.length ?? 0;
   for (let column = 0; column < until; column++) readBands(surface, scene, column, 1, moment.kind === "write");
   if (flow.write && flow.read) {
-    labels(surface, place, "write", "left", place.out.words, (lane) => (moment.kind === "write" && lane < moment.row ? "ink" : scene.playing ? null : "muted"), moment.row);
+    labels(surface, place, "write", "left", place.out.words, (lane) => (moment.kind === "write" && lane < moment.row ? "ink" : scene.playing ? null : "muted"));
   }
 }
 

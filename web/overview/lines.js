@@ -32,7 +32,7 @@ export function twoLines(map, { cursor, names, labels, typed, onPick, onShow }) 
   node.append(between.node, keys.node, rows.node);
   node.addEventListener("mouseleave", () => point(null, null));
   node.addEventListener("focusout", (event) => {
-    if (!node.contains(event.relatedTarget)) point(null, null);
+    if (!node.contains(/** @type {Node | null} */ (event.relatedTarget))) point(null, null);
   });
   const draw = (moves) => {
     tint(shown, keys.words, rows.words, cursor);

@@ -25,7 +25,7 @@ export function headStrip(trace, state, words, { row, onTry, onChoose }) {
   const shown = siteOf(trace, state);
   const chosen = shareHead(shown, state);
   const small = trace.sites.reduce((count, site) => count + (trace.axes[site.keys].grid ? site.columns * site.heads : site.heads * site.rows * site.columns), 0) <= CELLS;
-  const effects = trace.baseline ? {} : trace.findings.ablation ?? {};
+  const effects = trace.page.baseline ? {} : trace.findings.ablation ?? {};
   const most = Math.max(1e-9, ...Object.values(effects).flatMap((heads) => heads.map((steps) => Math.abs(total(steps)))));
   const waiting = []; // what is drawn after the first picture
   const scale = small ? mostOfAll(trace, row) : 1;
@@ -53,10 +53,10 @@ export function headStrip(trace, state, words, { row, onTry, onChoose }) {
     onmouseleave: () => onTry(null) }, ...parts);
   if (!node.querySelector("[tabindex='0']")) node.querySelector("button")?.setAttribute("tabindex", "0");
   node.addEventListener("focusout", (event) => {
-    if (!node.contains(event.relatedTarget)) onTry(null);
+    if (!node.contains(/** @type {Node | null} */ (event.relatedTarget))) onTry(null);
   });
   // The first picture does not wait for these; a page whose arrays are not all there yet is drawn again.
-  if (!trace.partial) requestAnimationFrame(() => setTimeout(() => drawInTurn(waiting)));
+  if (!trace.page.partial) requestAnimationFrame(() => setTimeout(() => drawInTurn(waiting)));
   const effective = Object.keys(effects).length > 0;
   const said = [small ? words.headStripHelp : words.headStripSquares, ...(small ? [words.headStripScale(percentOf(scale))] : []), ...(effective ? [words.headStripEffect] : [])];
   return element("aside", { class: "heads", "aria-label": words.headStrip }, element("p", { class: "muted" }, said.join(" ")), node);

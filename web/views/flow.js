@@ -201,7 +201,7 @@ function numbers(scene, words) {
   details.addEventListener("toggle", () => {
     const layers = (flow.write ?? flow.read).layers;
     const tables = ["cross", "self"].map((kind) => layers.filter((layer) => layer[kind]).map((layer) => layer[kind])).filter((parts) => parts.length);
-    details.replaceChildren(details.firstChild, ...tables.map((parts) => table(
+    details.replaceChildren(/** @type {ChildNode} */ (details.firstChild), ...tables.map((parts) => table(
       [words.key, ...parts.map(({ site }) => words.layerNumber(site.layer + 1))],
       parts[0].map.columns.map((name, column) => [name, ...parts.map((part) => weightOf(part, rowOf(scene), column).toFixed(3))]),
       `${words[parts[0].site.part]}: ${parts[0].map.rows[rowOf(scene)]}`)));
