@@ -107,9 +107,9 @@ def test_gradients_of_a_step_are_theirs(both):
     (logits_here(imported, made).tanh() * numbers("pull", [2, 7, 1])).sum().backward()
     gradients = {name: each.grad for name, each in model.named_parameters()}
     gradients["decoder.output.bias"] = torch.zeros(imported.tokenizer.size)  # not theirs
-    for name in gradients:
+    for name, gradient in gradients.items():
         if name.endswith(("score.key.bias", "score.query.bias")):  # of RNNs
-            gradients[name] = torch.zeros_like(gradients[name])
+            gradients[name] = torch.zeros_like(gradient)
     written = imported.table.write(gradients, imported.vocabulary)
     names = {owner: name for name, owner in made["same"].items()}
     rnn = made["settings"]["encoder"]["type"] == "recurrent"

@@ -44,7 +44,7 @@ export function flowView(trace, state, words) {
     said.setAttribute("aria-live", playing ? "off" : "polite");
     said.replaceChildren(...unbroken(sentenceOf(scene, words)));
     counted.open = false; // its numbers are those of another moment
-    if (moments[at].kind !== "write" || showing || !byHand) return;
+    if (moments[at].kind !== "write" || !flow.write || showing || !byHand) return;
     // The cursor of all views goes along: to a module that attends from this word, if it is in another one.
     const { cross, self } = flow.write.layers.at(-1);
     const elsewhere = siteOf(trace, state).queries !== flow.walked.site.queries;
@@ -66,7 +66,11 @@ export function flowView(trace, state, words) {
 
 /** The picture in its stage: `draw(at, share)`, and `watch()`, which lays it out whenever its width is another one. */
 function pictureOn(stage, scene, moments, redraw, buttonsOf) {
-  let [surface, base, drawn, wide] = [null, null, "", 0];
+  /** @type {CanvasSurface | null} */
+  let surface = null;
+  /** @type {HTMLCanvasElement | null} */
+  let base = null;
+  let [drawn, wide] = ["", 0];
   const lay = () => {
     scene.place = layoutOf(scene.flow, scene.trace, wide, rowOf(scene));
     const canvas = element("canvas", { role: "img", "aria-label": scene.words.flowPicture });
@@ -77,10 +81,10 @@ function pictureOn(stage, scene, moments, redraw, buttonsOf) {
     if (focus) document.getElementById(focus)?.focus({ preventScroll: true });
   };
   const draw = (at, share) => {
-    if (!wide) return;
+    if (!wide || !surface) return; // it has no size yet
     if (scene.place.folded && scene.place.row !== rowOf(scene)) lay(); // other words are drawn with this one
     const name = `${at} ${scene.playing}`;
-    if (drawn === name) surface.restore(base);
+    if (base && drawn === name) surface.restore(base);
     else {
       surface.context.clearRect(0, 0, scene.place.width, scene.place.height);
       drawStill(surface, scene, moments[at]);
@@ -147,6 +151,7 @@ function buttons({ place, trace, flow, words }, state, plays, moments) {
   const lanes = place[name].lanes.filter((lane) => flow.rows.includes(lane));
   return [...blocks, ...lanes.map((lane) => {
     const y = place[name].place(0, lane)[1] - place.lane / 2;
+    /** @type {[number, number, number, number]} */
     const box = behind ? [place.out.x - 4, y, place.out.words + 8, place.lane] : [0, y, place.left, place.lane];
     const at = moments.findIndex(({ row }) => row === lane);
     return over(`flow-word-${lane}`, words.flowWord(flow[name].lanes[lane]), box, () =>
