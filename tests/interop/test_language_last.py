@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 import transformers
 from safetensors.torch import load_file, save_file
 

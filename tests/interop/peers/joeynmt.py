@@ -1,5 +1,6 @@
-"""Makes joeynmt.json and joey_rnn.json with the code of JoeyNMT: `python -m tests.interop.peers.joeynmt` where
-joeynmt 2.3.0 is installed (benchmarks/requirements/joeynmt.txt), which jumok needs not be.
+"""Makes joeynmt.json and joey_rnn.json with the code of JoeyNMT: `python -m
+tests.interop.peers.joeynmt` where joeynmt 2.3.0 is installed (benchmarks/requirements/joeynmt.txt),
+which jumok needs not be.
 """
 
 import json
