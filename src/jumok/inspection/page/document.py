@@ -189,7 +189,9 @@ def document(
             stays readable, as those that a server sends.
     """
     script = bundle(entry) if packed is None else bare(bundle(entry))
-    style = "".join((source_folder() / "style" / f"{each}.css").read_text("utf-8") for each in styles)
+    style = "".join(
+        (source_folder() / "style" / f"{each}.css").read_text("utf-8") for each in styles
+    )
     runs = " 'wasm-unsafe-eval'" if blobs else ""
     loader = "" if packed is None else (source_folder() / "loader.js").read_text(encoding="utf-8")
     allowed = " ".join(f"'{_sha256(each)}'" for each in (loader, script) if each)
