@@ -63,10 +63,18 @@ export function effectOnRow(trace, site, state, row, column, width) {
   return { kind: "occluded", nats: mean * steps.length, mean, of: next ? nameOf(trace, facts, unit, at) : null, before: chanceOf(trace, steps) };
 }
 
+const wordSteps = new WeakMap(); // by axis: a list for each word
+
 /** The steps that wrote a word, or the step of a token. */
 function stepsOf(trace, own, unit, row) {
   if (unit === "pieces") return [row];
-  return trace.axes[own].words.flatMap((word, token) => (word === row ? [token - 1] : []));
+  const axis = trace.axes[own];
+  if (!wordSteps.has(axis)) {
+    const steps = axis.texts.map(() => []);
+    axis.words.forEach((word, token) => word !== null && steps[word].push(token - 1));
+    wordSteps.set(axis, steps);
+  }
+  return wordSteps.get(axis)[row];
 }
 
 /** The probability with which these steps together wrote what they did. */
