@@ -71,7 +71,7 @@ jumok은 어텐션을 다룬 한국어 강의 노트 다섯 편을 바탕으로 
 - 환경 변수 `JUMOK_LANG=ko`를 두면 `--lang ko`를 붙이지 않아도 됩니다.
 
 MODEL은 학습한 모델의 폴더, VECTORS는 단어 벡터 파일, LINKS는 정답 정렬입니다. `jumok recipes`가
-레시피를 보여 주며, 어떤 레시피에는 [데이터](data.md)가 필요합니다. 제목과 저자, 페이지의 장식,
+레시피를 보여 주며, 어떤 레시피에는 [데이터](data.ko.md)가 필요합니다. 제목과 저자, 페이지의 장식,
 그림 링크는 뺐습니다. 노트의 말은 맞춤법까지 그대로 인용합니다.
 """,
 }
@@ -84,7 +84,6 @@ SLIP = {
     "en": "*Slip* (`jumok lab errata`, row {}): {}.",
     "ko": "*오류* (`jumok lab errata`의 {} 행): {}.",
 }
-IN_ENGLISH = {"en": "", "ko": " (영어)"}
 READING = {
     "en": "## Reading on\n\nWhat jumok's own code follows, for the lines that they are about:\n",
     "ko": "## 더 읽기\n\njumok의 코드가 따르는 글입니다. 괄호 안은 관련된 줄입니다.\n",
@@ -189,19 +188,16 @@ def slug(heading: str) -> str:
 
 
 def section(target: str, language: str) -> str:
-    """A link to "look.md#the-walk", in this language where the document has it.
+    """A link to "look.md#the-walk" in this language.
 
     Raises:
         ValueError: the document has no such heading.
     """
     name, _, anchor = target.partition("#")
     twin = name.replace(".md", ".ko.md")
-    there = language == "ko" and (name == ENGLISH.name or (DOCS / twin).exists())
-    shown = twin if there else name
-    both = name == "glossary.md"  # has a column for each language
-    foreign = "" if there or both or language == "en" else IN_ENGLISH[language]
+    shown = twin if language == "ko" else name
     if not anchor:
-        return f"[{shown}]({shown}){foreign}"
+        return f"[{shown}]({shown})"
     if name == ENGLISH.name:
         heading = HEADING.search(READING[language])
         assert heading is not None
@@ -209,7 +205,7 @@ def section(target: str, language: str) -> str:
     headings = HEADING.findall((DOCS / name).read_text("utf-8"))
     place = [slug(each) for each in headings].index(anchor)
     title = HEADING.findall((DOCS / shown).read_text("utf-8"))[place]
-    return f"[{shown}: {title}]({shown}#{slug(title)}){foreign}"
+    return f"[{shown}: {title}]({shown}#{slug(title)})"
 
 
 @cache
