@@ -33,19 +33,18 @@ INTRODUCTION = {
 
 [한국어](lectures.ko.md)
 
-jumok covers five Korean lecture notes on attention. This page has every line of them that states
-something, and what answers it: a command, a lab, a view of the page, a file, a section of the
-documents.
+jumok covers five Korean lecture notes on attention. This page lists their statements, and
+what answers each: a command, a lab, a view of the page, a file, a section of the documents.
 
 - `jumok explain --lecture 002:15` computes a note's numbers again, step by step; with `--save
-  page.html` its attention is shown in the page. Where a note has symbols only, the numbers are
-  chosen, and the example says so.
+  page.html` its attention is shown in the page. Where a note gives only symbols,
+  the example uses numbers of our own and says so.
 - `jumok lab NAME` tests a claim as an experiment, with a table, a figure and a verdict
   ([the results](lab.md)).
 - *Views* are those of the page of `jumok look MODEL "..."`, and of the report that `jumok demo`
   writes ([all views](look.md)).
-- *Slip*: the note is wrong in this place or contradicts itself. What is right comes from the named
-  row of `jumok lab errata`, which computes the line as written and as right.
+- *Slip*: the note is wrong in this place or contradicts itself. The correction comes from the named
+  row of `jumok lab errata`, which computes the line as written and corrected.
 
 MODEL is the folder of a trained model, VECTORS a file of word vectors and LINKS a gold
 alignment; `jumok recipes` lists the recipes, some of which need [data](data.md). Titles, authors,
@@ -67,7 +66,7 @@ jumok은 어텐션을 다룬 한국어 강의 노트 다섯 편을 바탕으로 
 - ‘화면’은 `jumok look MODEL "..."`이 만드는 페이지와 `jumok demo`가 쓰는 보고서의 화면입니다
   ([모든 화면](look.ko.md)).
 - ‘오류’는 노트가 틀렸거나 서로 어긋나는 곳입니다. 바른 설명은 `jumok lab errata --lang ko`의 해당
-  행에서 가져온 것이고, 그 실험은 노트대로, 또 바르게 계산합니다.
+  행에서 가져온 것이고, 그 실험은 적힌 내용과 올바른 식으로 각각 계산합니다.
 - 환경 변수 `JUMOK_LANG=ko`를 두면 `--lang ko`를 붙이지 않아도 됩니다.
 
 MODEL은 학습한 모델의 폴더, VECTORS는 단어 벡터 파일, LINKS는 정답 정렬입니다. `jumok recipes`가
@@ -85,7 +84,7 @@ SLIP = {
     "ko": "*오류* (`jumok lab errata`의 {} 행): {}.",
 }
 READING = {
-    "en": "## Reading on\n\nWhat jumok's own code follows, for the lines that they are about:\n",
+    "en": "## Reading on\n\nSources that the code follows, and the lines that they concern:\n",
     "ko": "## 더 읽기\n\njumok의 코드가 따르는 글입니다. 괄호 안은 관련된 줄입니다.\n",
 }
 

@@ -45,8 +45,24 @@ html_show_sphinx = False
 html_domain_indices = False
 
 
+def literal(app: Any, what: str, name: str, found: Any, options: Any, lines: list[str]) -> None:
+    """Examples and tables of a docstring are shown as they are: indented text after an empty line."""
+    written: list[str] = []
+    before = ""
+    for number, line in enumerate(lines):
+        table = line.startswith("|")
+        opens = table and not before.startswith("|")
+        if line.startswith("    ") and before and not before.startswith(" "):
+            opens = not lines[number - 1].strip()
+        written += ["", "::", ""] if opens else []
+        written.append(f"    {line}" if table else line)
+        before = line if line.strip() else before
+    lines[:] = written
+
+
 def setup(app: Any) -> None:
     """Adds the search of Korean, by which English words are found, too."""
     from korean import Korean
 
     app.add_search_language(Korean)
+    app.connect("autodoc-process-docstring", literal, priority=100)  # before napoleon

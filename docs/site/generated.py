@@ -36,13 +36,14 @@ COMMANDS = {
 KEYS = {
     "en": (
         "# Keys of recipes\n\nThe sections of each kind of model (`model.kind`), with every key, "
-        "its values and its default. The comments of the recipes explain them: "
+        "its values and its default; a section that an earlier kind has names that kind. "
+        "The comments of the recipes explain them: "
         "`jumok recipes show NAME`.\n",
         "| key | values | default |\n|---|---|---|\n",
     ),
     "ko": (
         "# 레시피의 키\n\n모델의 종류(`model.kind`)마다 레시피의 섹션과 모든 키, 값, 기본값을 "
-        "적었습니다. 뜻은 레시피의 주석에 있습니다(`jumok recipes show NAME`).\n",
+        "적었습니다. 앞의 종류와 같은 섹션에는 그 종류의 이름만 있습니다. 뜻은 레시피의 주석에 있습니다(`jumok recipes show NAME`).\n",
         "| 키 | 값 | 기본값 |\n|---|---|---|\n",
     ),
 }
@@ -64,7 +65,7 @@ def options_of(command: Any) -> Iterator[str]:
         if text and not getattr(each, "hidden", False):
             names = ", ".join(f"`{name}`" for name in (*each.opts, *each.secondary_opts))
             if each.param_type_name == "argument":
-                names = f"`{each.make_metavar(typer.Context(command))}`"
+                names = f"`{each.metavar or each.name.upper()}`"
             yield f"| {names} | {cell(text)} |\n"
 
 
@@ -89,6 +90,8 @@ def commands(language: str) -> str:
     return about + "".join(row for each in found for row in each)
 
 
+MACHINE = 2**31
+"""Bounds from here on are those of computers."""
 LIMITS = {Ge: ">= {}", Gt: "> {}", Le: "<= {}", Lt: "< {}"}
 
 
@@ -113,7 +116,7 @@ def limited(name: str, metadata: Any) -> str:
             for limit, form in LIMITS.items():
                 if isinstance(held, limit):
                     value = getattr(held, type(held).__name__.lower())
-                    found.append(form.format(value))
+                    found += [form.format(value)] if value < MACHINE else []
     return " ".join([name, *found])
 
 
@@ -125,8 +128,15 @@ def inner(kind: Any) -> Iterator[type[Section]]:
         yield from inner(each)
 
 
-def keys_of(section: type[Section], path: str, head: str) -> Iterator[str]:
-    """The tables of a section and of those below it."""
+Seen = dict[tuple[str, type[Section]], str]
+
+
+def keys_of(section: type[Section], path: str, kind: str, seen: Seen, head: str) -> Iterator[str]:
+    """The tables of a section and of those below it; one that an earlier kind has is named."""
+    first = seen.setdefault((path, section), kind)
+    if first != kind:
+        yield f"\n**{path}**: `{first}`\n"
+        return
     rows, below = "", []
     for name, field in section.model_fields.items():
         held = list(inner(field.annotation))
@@ -135,9 +145,9 @@ def keys_of(section: type[Section], path: str, head: str) -> Iterator[str]:
             values = limited(described(field.annotation), field.metadata)
             rows += f"| `{name}` | {cell(values)} | {default_of(field)} |\n"
     if rows:
-        yield f"\n**{path or '–'}**\n\n{head}{rows}"
+        yield f"\n**{path or '[ ]'}**\n\n{head}{rows}"
     for each, where in below:
-        yield from keys_of(each, where, head)
+        yield from keys_of(each, where, kind, seen, head)
 
 
 def default_of(field: FieldInfo) -> str:
@@ -147,11 +157,11 @@ def default_of(field: FieldInfo) -> str:
 def recipe_keys(language: str) -> str:
     """Every key that a recipe may have, by the kind of its model."""
     about, head = KEYS[language]
-    text = about
+    text, seen = about, Seen()
     for name, kind in KINDS.items():
         if kind.recipe is None:  # it is not trained here
             continue
-        tables = "".join(keys_of(kind.entry("recipe"), "", head))
+        tables = "".join(keys_of(kind.entry("recipe"), "", name, seen, head))
         text += f"\n## {name}\n{tables}"
     return text
 

@@ -8,17 +8,20 @@ import os
 import re
 import shutil
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path, PurePosixPath
 
 DOCS = Path(__file__).parents[1]
 ROOT = DOCS.parent
 REPOSITORY = "https://github.com/jumok/jumok/blob/main/"
 CONTRIBUTORS = "## For contributors"
+PICTURES = ("look", "lab", "course")
+"""The folders whose files pages show."""
 COURSE = {"en": "Course", "ko": "강좌"}
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^()\s]+)\)")
-CODE = re.compile(r"(```.*?```|`[^`\n]*`)", re.DOTALL)
+FENCED = re.compile(r"(```.*?```)", re.DOTALL)
 SWITCH = re.compile(
-    r"^\[(?:한국어|English)\]\([^)]+\)\n+|\s*Korean: \[[^\]]+\]\([^)]+\)\.", re.MULTILINE
+    r"^\[(?:한국어|English)\]\([^)]+\)(?: · |\n+)|\s*Korean: \[[^\]]+\]\([^)]+\)\.", re.MULTILINE
 )
 """The link to the other language, which the site has on every page."""
 
@@ -37,11 +40,12 @@ def groups(language: str) -> Iterator[tuple[str, list[str]]]:
         names = [re.sub(r"(\.ko)?\.md$", "", each) for each in targets if each.endswith(".md")]
         yield heading, [name for name in names if twin(name, language).exists()]
     chapters = sorted((DOCS / "course").glob("*.ko.md" if language == "ko" else "*.md"))
-    names = [f"course/{re.sub(r'(.ko)?.md$', '', each.name)}" for each in chapters]
-    if found := list(dict.fromkeys(names)):
-        yield COURSE[language], found
+    names = {f"course/{re.sub(r'(.ko)?.md$', '', each.name)}" for each in chapters}
+    if names:
+        yield COURSE[language], sorted(names, key=lambda name: (name != "course/README", name))
 
 
+@cache
 def pages(language: str) -> list[str]:
     """Every page, the index first."""
     return ["index", *(page for _, found in groups(language) for page in found)]
@@ -53,7 +57,7 @@ def link(mark: str, words: str, target: str, page: str, language: str) -> str:
     if "://" in target or not path:
         return f"{mark}[{words}]({target})"
     file = (DOCS / page).parent.joinpath(path).resolve()
-    if file.suffix != ".md" and file.is_relative_to(DOCS) and file.is_file():
+    if any(file.is_relative_to(DOCS / name) for name in PICTURES) and file.suffix != ".md":
         return f"{mark}[{words}]({target})"
     anchor = anchor and f"#{anchor}"
     if file.is_relative_to(DOCS) and file.suffix == ".md":
@@ -64,7 +68,7 @@ def link(mark: str, words: str, target: str, page: str, language: str) -> str:
             up = "../" * page.count("/")
             if other == language:
                 here = PurePosixPath(page).parent.as_posix()
-                return f"[{words}]({os.path.relpath(name, here)}.md{anchor})"
+                return f"[{words}]({os.path.relpath(f'{name}.md', here)}{anchor})"
             return f'<a href="{up}../{other}/{name}.html{anchor}">{words}</a>'
     return f"[{words}]({REPOSITORY}{file.relative_to(ROOT).as_posix()}{anchor})"
 
@@ -72,7 +76,7 @@ def link(mark: str, words: str, target: str, page: str, language: str) -> str:
 def rewritten(page: str, language: str) -> str:
     """The Markdown of a page for the site."""
     text = SWITCH.sub("", twin(page, language).read_text("utf-8"))
-    parts = CODE.split(text)
+    parts = FENCED.split(text)
     parts[::2] = [LINK.sub(lambda m: link(*m.groups(), page, language), part) for part in parts[::2]]
     return "".join(parts)
 
@@ -94,5 +98,7 @@ def stage(folder: Path, language: str, more: dict[str, list[str]]) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
         text = rewritten(page, language)
         file.write_text(text + (navigation(language, more) if page == "index" else ""), "utf-8")
-    for pictures in ("look", "lab"):
-        shutil.copytree(DOCS / pictures, folder / pictures, dirs_exist_ok=True)
+    for name in PICTURES:
+        if (DOCS / name).exists():
+            kept = shutil.ignore_patterns("*.md", "*.py", ".*")
+            shutil.copytree(DOCS / name, folder / name, ignore=kept, dirs_exist_ok=True)
