@@ -16,7 +16,7 @@ from jumok_lectures.texts import Texts
 T = Texts("course")
 
 
-def check(name: str, answer: object) -> bool:
+def check(name: str, answer: object) -> None:
     """Prints whether an answer is right, in $JUMOK_LANG or in both languages.
 
     Args:
@@ -33,7 +33,6 @@ def check(name: str, answer: object) -> bool:
         )
     verdict = judge(exercise, answer)
     print(f"{'✓' if verdict.right else '✗'} {name}: {_written(verdict.words)}")
-    return verdict.right
 
 
 def _written(words: Text) -> str:

@@ -77,7 +77,9 @@ class Verdict:
 
 
 def judge(exercise: Exercise | Question, answer: object) -> Verdict:
-    """Tries an answer."""
+    """Tries an answer; `...`, as it is in the chapter, is none."""
+    if answer is ...:
+        return Verdict(False, T("unanswered"))
     if isinstance(exercise, Question):
         return _judge_number(exercise, answer)
     if not callable(answer):
