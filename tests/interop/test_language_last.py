@@ -1,5 +1,6 @@
 """mBART's first version: sources end with </s> and their language, targets open with theirs."""
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,14 @@ from safetensors.torch import load_file, save_file
 from typer.testing import CliRunner
 
 import jumok
+from jumok.bundle.reading import read_bundle
 from jumok.cli.main import app
 from jumok.decoding import DecodingOptions
 from jumok.errors import BundleError, ConfigError
+from jumok.export.ctranslate2 import CTRANSLATE2
+from jumok.export.format import ExportOptions
+from jumok.export.onnx.folder import ONNX
+from jumok.export.run import export_model
 from jumok.interop.importing import Imported, read_model, write_imported
 from tests.export.test_huggingface import exported
 from tests.interop.folders import WEIGHTS, WRITTEN, configured
@@ -147,6 +153,16 @@ def test_it_goes_back_to_transformers_with_its_first_language(theirs, bundle, tm
     ids = written(theirs, LINES[0], "en_XX", 1)[1].sequences[0, 1:]
     first = transformers.AutoTokenizer.from_pretrained(theirs)
     assert back == [each for each in first.convert_ids_to_tokens(ids) if each != "</s>"]
+
+
+def test_to_ctranslate2_sources_are_closed_and_graphs_are_refused(bundle, tmp_path):
+    pytest.importorskip("ctranslate2")
+    options = ExportOptions("fp32", "m")
+    told = export_model(read_bundle(bundle), CTRANSLATE2, tmp_path / "ct2", options)
+    assert "tokens as here" in told
+    assert "+ ['</s>', 'en_XX']" in (tmp_path / "ct2" / "README.md").read_text("utf-8")
+    assert not json.loads((tmp_path / "ct2" / "config.json").read_text("utf-8"))["add_source_eos"]
+    assert "source_end = true" in str(ONNX.obstacle(read_bundle(bundle)))
 
 
 @pytest.mark.parametrize(

@@ -43,8 +43,7 @@ static inline int64_t cell_states(const Recurrent *m) { return m->decoder_layers
 static inline int64_t covered_at(const Recurrent *m) { return cell_states(m) + (m->order == FEEDING ? m->embedding : 0); }
 
 /* What is kept of a sentence: its Memory and the keys, both (positions, panelled(dim)), the Memory's mean or the
- * encoder's last states, the first
- * vector, and two sets of vectors of hypotheses, (beam, known). */
+ * encoder's last states, the first vector, and two sets of vectors of hypotheses, (beam, known). */
 static inline int64_t positions_of(const Recurrent *m, const Sentence *x) {
     return m->one_vector && x->of->tokens ? 1 : x->source;
 }

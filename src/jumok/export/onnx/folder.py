@@ -30,6 +30,11 @@ MEASURED = "translation", "language-model"
 
 def obstacle(bundle: Bundle) -> Obstacle | None:
     """Kinds without graphs."""
+    if not getattr(bundle.section, "source_end", True):
+        return Obstacle(
+            "a graph attends to all tokens of a source, and the model not to its END",
+            {"source_end": True},
+        )
     if isinstance(
         bundle.section, StackConfig | RecurrentConfig | CaptionerConfig | ImageClassifierConfig
     ):

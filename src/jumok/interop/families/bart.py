@@ -195,6 +195,12 @@ def of_subwords(source: Source, settings: FairseqSettings, *, rule: NameRows) ->
     return text_vocabulary(source, settings.vocab_size, special, rule)
 
 
+def of_mbart(source: Source, settings: MBartSettings) -> Vocabulary:
+    """A SentencePiece model; in version 1 the languages need not be named."""
+    usual = () if settings.source_end else LANGUAGES
+    return of_subwords(source, settings, rule=partial(after_fairseq, usual=usual))
+
+
 def _described_target(source: Source) -> str:
     """The language that targets open with, where config.json does not say."""
     target = described_value(source.folder, "tgt_lang", None)
@@ -327,7 +333,7 @@ MBART = _family(
     "mbart",
     MBartSettings,
     FairseqLayout("pre", embedding_norm=True, before=2),
-    partial(of_subwords, rule=partial(after_fairseq, usual=LANGUAGES)),
+    of_mbart,
     closing_tokens,
 )
 M2M100 = _family(
