@@ -42,7 +42,7 @@ def test_structures_are_laid_out_with_addresses_of_four_bytes():
     copy, absent = (packed.address(np.arange(n, dtype=np.float32)) for n in (3, 7))
     many = (Inner * 2)(Inner(7, first), Inner(8, second))
     outer = Outer(2, 0.5, Inner(-1, second), copy, None, absent, many)
-    writer = ImageOf(packed.arrays, {"many": "count"}, frozenset({absent}))
+    writer = ImageOf(packed.arrays, {"many": ("count",)}, frozenset({absent}))
     start = writer.add(outer)
     image = bytes(writer.image.contents)
     # count, padding, real, one (number, array), same, nothing, left_out, many, padding

@@ -21,7 +21,8 @@ from jumok.data.texts.tokenizer import BYTE_KIND, ByteTokenizer
 from jumok.export.equivalents import differences, equivalent
 from jumok.export.format import ExportFormat, ExportOptions, Obstacle
 from jumok.export.huggingface.card import readme
-from jumok.export.huggingface.targets import CLASSES, TransformersClass, most_labels
+from jumok.export.huggingface.labels import most_labels
+from jumok.export.huggingface.targets import CLASSES, TransformersClass
 from jumok.export.huggingface.tokenizer_files import (
     tokenizer_file,
     tokenizer_of,
