@@ -62,7 +62,7 @@ CROSSED = """() => {
     Array.from({ length: 41 }, (_, i) => path.getPointAtLength(path.getTotalLength() * i / 40))
       .some(({ x, y }) => texts.some(box => inside([x + svg.left, y + svg.top], box)))).length;
 }"""
-LONG = [f"word{i}" for i in range(40)]
+LONG = tuple(f"word{i}" for i in range(40))
 
 
 @pytest.mark.parametrize("kind", KINDS)
