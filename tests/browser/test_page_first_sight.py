@@ -200,7 +200,7 @@ def test_the_input_is_changed_where_it_stands(served):
     assert abs(box["y"] + box["height"] - before["y"] - before["height"]) < 20
     page.keyboard.press("End")
     page.keyboard.type(" down")
-    expect(page.locator("#panel .keys .word").last).to_have_text("down")
+    expect(page.locator("#panel .keys .word > span").last).to_have_text("down")
     expect(field).to_be_focused()
     page.keyboard.press("Enter")
     assert page.evaluate("document.activeElement.closest('.line') !== null")
