@@ -11,7 +11,7 @@ import { writingOf } from "./sampling.js";
 import { OnPage } from "./on_page.js";
 import { State, remember } from "./state.js";
 import { pathOf } from "./path.js";
-import { questionTabs } from "./questions.js";
+import { questionTabs, showChosenTabs } from "./questions.js";
 import { definitions, explained, markTerms, showTooltips, termIn, withTerm } from "./terms.js";
 import { Trace, sharpest } from "./trace.js";
 import { words } from "./words.js";
@@ -229,7 +229,7 @@ export function start(raw, root, { answer = raw.token && serverAt(raw.token), re
     top.place(trace, rest.hidden ? undefined : view.pictured);
     share.update({ trace, state, name, view, made: raw.made, live, pin: pinned ? null : () => board.pin(trace, shown) }, text);
     markTerms(byId("panel"), lang);
-    for (const shown of document.querySelectorAll("[role='tab'][aria-selected='true']")) shown.scrollIntoView({ block: "nearest", inline: "nearest" });
+    showChosenTabs(tabs.rows);
     for (const id of open) document.getElementById(id)?.setAttribute("open", "");
     scrollTo(x, y);
     if (!focused?.id && !inPanel) return;

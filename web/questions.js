@@ -4,6 +4,8 @@ import { byId, element, fading } from "./dom.js";
 import { termIn } from "./terms.js";
 import { QUESTIONS } from "./views/catalog.js";
 
+const FADED = 48; // px at an edge behind which there are more tabs
+
 /**
  * The two rows of tabs.
  *
@@ -22,6 +24,16 @@ export function questionTabs(names, shown, state, text, lang) {
     rows: [row(asked, text.questions, "questions"), row(own, text.viewsOf(text[`question_${question}`]), "views")],
     labelledBy: `tab-${shown}`,
   };
+}
+
+/** Scrolls the rows to their chosen tabs. Not by `scrollIntoView`, which would make the Tab key begin there and not at the top. */
+export function showChosenTabs(rows) {
+  for (const nav of rows) {
+    const chosen = nav.querySelector("[aria-selected='true']");
+    const [left, right] = [chosen.offsetLeft, chosen.offsetLeft + chosen.offsetWidth];
+    if (left < nav.scrollLeft) nav.scrollLeft = left - FADED;
+    else if (right > nav.scrollLeft + nav.clientWidth) nav.scrollLeft = right - nav.clientWidth + FADED;
+  }
 }
 
 function row(tabs, label, kind) {

@@ -270,7 +270,7 @@ def test_the_comparison_is_for_everybody(opened, language):
     assert "undefined" not in reader.page.locator("main").inner_text()
     for kind, begins in (("svg", b"<svg"), ("png", b"\x89PNG")):
         with reader.page.expect_download() as found:
-            reader.page.locator(f"#save-{kind}").click()
+            take(reader.page, f"save-{kind}")
         data = Path(found.value.path()).read_bytes()
         assert data.startswith(begins)
     with reader.page.expect_download() as found:

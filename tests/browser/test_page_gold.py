@@ -43,7 +43,7 @@ def test_error_rate_follows_layer_and_head(opened):
             said(reader, f"error rate {error_rate(recorded, layer, head)}")
             rates.add(error_rate(recorded, layer, head))
     assert len(rates) > 1
-    reader.page.locator("details:not(#more) > summary").first.click()
+    reader.page.locator("#panel details:not(#more, #use) > summary").first.click()
     table = reader.table()
     assert table[0][-1] == "error rate"
     expected = [error_rate(recorded, layer, head) for layer in range(2) for head in range(3)]

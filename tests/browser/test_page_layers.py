@@ -9,7 +9,7 @@ from jumok.inspection.trace import Trace
 from jumok.tracing.catalog import load_family
 from jumok.tracing.comparison import Comparison
 from jumok.tracing.request import Analyses
-from tests.browser.conftest import open_controls, open_view, views_of
+from tests.browser.conftest import open_controls, open_view, take, views_of
 from tests.inspection.traces import HOSTILE, found, read_findings, trace
 from tests.systems.untrained import write_rnn
 
@@ -212,7 +212,7 @@ def test_the_view_is_for_everybody(opened, show, language, tmp_path):
     assert "undefined" not in reader.page.locator("main").inner_text()
     for kind, begins in (("svg", b"<svg"), ("png", b"\x89PNG")):
         with reader.page.expect_download() as found:
-            reader.page.locator(f"#save-{kind}").click()
+            take(reader.page, f"save-{kind}")
         assert Path(found.value.path()).read_bytes().startswith(begins)
 
 

@@ -59,7 +59,7 @@ def test_what_is_typed_is_compared_with_the_pinned_sentence(served, folders, kin
     expect(page.locator("#compared figcaption b")).to_have_text(["pinned", "now", "now − pinned"])
     expect(page.locator(".compare-says").first).to_have_text(said)
     check_largest(page, first, second, site.name, 0, reads)
-    take(page, "pin")
+    page.locator("#unpin").click()
     expect(page.locator("#compared")).to_have_count(0)
     assert "pin=" not in page.url
 

@@ -79,7 +79,7 @@ def test_the_map_of_a_word_is_what_its_pieces_looked_at(opened, caption):
 
 def test_gates_and_entropies_are_those_of_the_words(opened, caption):
     reader = opened(caption)
-    reader.page.locator("details:not(#more) > summary").first.click()
+    reader.page.locator("#panel details:not(#more, #use) > summary").first.click()
     header, *rows = reader.table()
     assert header == ["Word", "gate", "entropy (nats)", "strongest cell (row,column)", "softmax"]
     words = caption.axes["target"].words[1:]
@@ -228,7 +228,7 @@ def test_words_are_text_whatever_they_say(opened, caption):
 def test_the_view_is_accessible(opened, request, kind, shown):
     reader = opened(request.getfixturevalue(kind))
     reader.choose("Show as", shown)
-    reader.page.locator("details:not(#more) > summary").first.click()
+    reader.page.locator("#panel details:not(#more, #use) > summary").first.click()
     assert reader.serious() == []
 
 

@@ -140,7 +140,7 @@ def test_it_draws_the_effect_of_every_head(of_kind, tmp_path, monkeypatch):
 def test_it_draws_the_predictions(of_kind, kind, tmp_path, monkeypatch):
     reader, recorded = of_kind(kind, "beam")
     made = run(copy(reader, "python"), tmp_path / "here", monkeypatch)
-    expected = [np.exp(logp) for _, logp in recorded.steps[0].best]
+    expected = [100 * np.exp(logp) for _, logp in recorded.steps[0].best]
     np.testing.assert_allclose(bars(made["figure"]), expected, atol=1e-5)
 
 
