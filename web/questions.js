@@ -8,6 +8,8 @@ import { QUESTIONS } from "./views/catalog.js";
  * The two rows of tabs.
  *
  * Returns the rows, and the id of the tab that names the panel.
+ *
+ * @param {State} state @param {string} lang
  */
 export function questionTabs(names, shown, state, text, lang) {
   const views = Object.fromEntries(Object.entries(QUESTIONS)
