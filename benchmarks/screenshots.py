@@ -73,6 +73,13 @@ def play(page: Page) -> None:
     page.wait_for_timeout(300)
 
 
+def stop_before_the_end(page: Page) -> None:
+    """What plays by itself stops at the last word but one."""
+    slider = page.locator("#flow-at")
+    slider.fill(str(int(slider.get_attribute("max") or 0) - 1))
+    slider.blur()
+
+
 def wait_for_the_sentence(page: Page) -> None:
     """The effect in the overview's sentence is computed once the reader rests."""
     page.wait_for_function("document.querySelector('#sentence').textContent.includes('without')")
@@ -108,6 +115,7 @@ LAYERS = (Shot("layers", "view=layers", 900, play),)
 RIVALS = (Shot("versus", "view=compare", 900, play),)
 KOREANS = (
     Shot("alignment-ko", "view=board&lang=ko"),
+    Shot("flow", "view=flow", 860, stop_before_the_end),
     Shot("walk", "view=walk&layer=0&query=1&head=3&moment=21", 1090),
 )
 FILM = Shot("walk-film", "view=walk&layer=0&query=1&head=3", 1100)

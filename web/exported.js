@@ -19,13 +19,21 @@ function held(name) {
   return bytes;
 }
 
+/** Goes to the field of the input, or asks for a file. */
+function begin() {
+  const field = document.getElementById("text");
+  if (field) field.focus();
+  else document.getElementById("choose-file")?.click();
+}
+
 /** What this page is, above everything else: it follows the page's language. */
 function headline() {
   const heading = element("h1", { class: "headline" });
   const under = element("p", { class: "muted under" });
   const say = () => {
     const { headlines, kept } = HEADLINES[document.documentElement.lang] ?? HEADLINES.en;
-    heading.textContent = headlines[facts.task];
+    const [what, act] = headlines[facts.task];
+    heading.replaceChildren(what, " ", element("button", { type: "button", onclick: begin }, act));
     under.textContent = kept;
   };
   say();

@@ -169,8 +169,14 @@ export function legend(map, text, [low, high] = ends(map)) {
 export function mostOf(map) {
   const width = map.columns.length;
   const words = map.rested ? width - 1 : width;
-  const kept = map.values.filter((_, i) => i % width < words).map(map.diverging ? Math.abs : Number);
-  return Math.max(1e-6, Math.min(1, kept[largest(kept)] ?? 1));
+  let most = 1e-6;
+  for (let r = 0; r < map.values.length; r += width) {
+    for (let i = r; i < r + words; i++) {
+      const size = map.diverging ? Math.abs(map.values[i]) : map.values[i];
+      if (size > most) most = size;
+    }
+  }
+  return map.values.length ? Math.min(1, most) : 1;
 }
 
 /** The cell with a map's largest value, the column of the rest excluded. */
@@ -214,6 +220,7 @@ export function heatmap(map, { label, cursor = peak(map), id = "map", most, say,
   const draw = () => {
     surface.restore(still);
     frameCell(surface, place, at);
+    canvas.dataset.cell = [place.left + place.wide * at[1], place.top + place.cell * at[0], place.wide, place.cell].join();
     describe();
   };
   /** @returns {[row: number, column: number] | null} */

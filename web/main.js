@@ -199,7 +199,7 @@ export function start(raw, root, { answer = raw.token && serverAt(raw.token), re
     rest.inert = partial;
     if (partial && !isEarly(name)) return;
     document.documentElement.lang = state.get("lang");
-    document.title = raw.title ?? `${text.title}: ${trace.text}`; // of a page that others find by its title
+    document.title = `${raw.title ?? text.title}: ${trace.text}`; // a page that others find has a title of its own
     dress(state.get("theme"));
     project.update(text);
     themed.update(text);

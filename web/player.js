@@ -113,6 +113,7 @@ export function player({ name, stage, moments, at: first, shows, state, words, d
     if (event.key === " ") toggle();
     else go(now.at + by, by === 1);
   });
+  stage.addEventListener("replay", () => now.playing || to(now.at, true)); // of a tour, which points at the moment
   watch();
   update();
   draw(now.at, 1);

@@ -451,7 +451,10 @@ export function sharpest(trace, site, unit, reading) {
   const found = Array.from({ length: site.heads }, (_, head) => {
     const map = board(trace, site, site.matrix(head, "weights"), unit, reading);
     const width = map.columns.length;
-    return map.rows.reduce((sum, _, r) => sum + Math.max(0, ...map.values.subarray(r * width, (r + 1) * width)), 0);
+    return map.rows.reduce((sum, _, r) => {
+      const values = map.values.subarray(r * width, (r + 1) * width);
+      return sum + Math.max(0, values[largest(values)] ?? 0);
+    }, 0);
   });
   return largest(found);
 }

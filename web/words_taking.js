@@ -33,6 +33,7 @@ export const TAKING = {
     captionValue: {
       heads: "Change of the output's log-probability (nats) when one head alone is ablated.",
       mattered: "Each measure as shares of its sum, in percent.",
+      flow: "Bands: attention weights, mean of the heads; bars: effect of ablating a head.",
       beam: "The most probable tokens at each step, with their probabilities.",
       theatre: "Beam search: each hypothesis with its log-probability (nats); dashed: pruned.",
     },
@@ -73,6 +74,7 @@ export const TAKING = {
     captionValue: {
       heads: "헤드를 하나씩 절제할 때 출력의 로그 확률이 달라지는 양(nat).",
       mattered: "척도마다 합에 대한 비율(퍼센트).",
+      flow: "띠: 어텐션 가중치(헤드 평균), 막대: 헤드를 절제했을 때의 영향.",
       beam: "단계마다 확률이 가장 높은 토큰과 그 확률.",
       theatre: "빔 탐색: 가설과 로그 확률(nat). 점선은 탈락한 가설.",
     },

@@ -197,6 +197,22 @@ def walk_finger(hand: Hand) -> None:
     assert hand.page.locator("#walk-next").is_disabled()
 
 
+def flow_keys(hand: Hand) -> None:
+    """The words are stepped through, and a block leads to its map."""
+    hand.page.locator("#flow").focus()
+    hand.press("End", "Home")
+    assert hand.page.locator("#flow-at").input_value() == "0"
+    hand.page.locator("[id^=flow-self], [id^=flow-cross]").first.focus()
+    hand.press("Enter")
+    assert hand.opened() in ("board", "scrubber")
+
+
+def flow_finger(hand: Hand) -> None:
+    hand.page.locator("#flow-first").tap()
+    assert hand.page.locator("#flow-at").input_value() == "0"
+    assert hand.page.locator("#flow-says").inner_text()
+
+
 def grid_keys(hand: Hand) -> None:
     hand.page.locator("#panel .grid button").first.focus()
     hand.press("Enter")
@@ -373,6 +389,7 @@ ACTS = {
     "board": Acts(board_keys, board_finger),
     "row": Acts(row_keys, row_finger),
     "walk": Acts(walk_keys, walk_finger),
+    "flow": Acts(flow_keys, flow_finger),
     "grid": Acts(grid_keys, grid_finger),
     "heads": Acts(heads_keys, heads_finger),
     "mattered": Acts(mattered_keys, mattered_finger),

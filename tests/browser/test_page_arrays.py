@@ -59,7 +59,7 @@ def test_the_first_picture_does_not_wait_for_all_parts(opened_early):
     page.locator(".bands path.on").first.wait_for(state="attached")
     said = page.locator("#sentence").inner_text()
     panel = "document.getElementById('panel').parentElement.inert"
-    drawn = "document.querySelectorAll('#strip canvas[style]').length"
+    drawn = "document.querySelectorAll('#strip :is(img, span)[style]').length"
     assert page.evaluate(panel), "what is pointed at may not be there yet"
     assert page.evaluate(drawn) == 0
     page.evaluate("release()")

@@ -8,7 +8,7 @@ import pytest
 
 from jumok.inspection.page.document import page as html
 from jumok.inspection.page.tours import Tour, built_in, read_tour, unmet
-from tests.browser.conftest import Reader, open_view
+from tests.browser.conftest import Reader, open_view, wait_until
 from tests.browser.effects import chance, says_effect
 from tests.browser.kinds import VIEWS
 
@@ -108,6 +108,45 @@ def check_step(reader: Reader, tour: Tour, number: int) -> None:
         assert "{" in value or known.get(key, value) == value
     text = reader.page.locator("#tour-text").inner_text()
     assert not re.search(r"[{}]|undefined|NaN|null| \.", text)
+
+
+AROUND = """(() => {
+  const [ring, target] = [".laser", NAME].map((name) => document.querySelector(name));
+  if (!ring || !target) return false;
+  ring.getAnimations().forEach((each) => { each.pause(); each.currentTime = 900; });
+  const [inner, outer] = [ring, target].map((each) => each.getBoundingClientRect());
+  return inner.left > outer.left - 12 && inner.top > outer.top - 12
+    && inner.right < outer.right + 12 && inner.bottom < outer.bottom + 12;
+})()"""
+POINTED = {"overview": ".word.chosen", "board": "#map", "heads": ".switches", "beam": ".written"}
+
+
+@pytest.mark.parametrize("motion", ["no-preference", "reduce"])
+def test_next_points_at_what_the_step_is_about(opened, traces, motion):
+    """A ring closes around it, or the moment plays; nothing moves where less motion is wanted."""
+    reader = opened(traces("Transformer"), view="overview")
+    page = reader.page
+    page.emulate_media(reduced_motion=motion)
+    pointed = set()
+    for name in sorted(OFFERED["Transformer"]):
+        page.locator("#tours").click()
+        page.locator(f"#start-{name}").click()
+        for _ in range(len(tour_of(name).steps)):
+            view = view_of(reader)
+            if motion == "reduce":
+                page.wait_for_timeout(60)
+                assert page.locator(".laser").count() == 0
+            elif view == "walk":
+                assert page.locator("#walk-at").input_value() != "0"
+                pointed.add(view)
+            elif view in POINTED:
+                wait_until(page, AROUND.replace("NAME", repr(POINTED[view])))
+                pointed.add(view)
+            if page.locator("#tour-next").is_enabled():
+                page.locator("#tour-next").click()
+        page.keyboard.press("Escape")
+    assert motion == "reduce" or pointed == {*POINTED, "walk"}
+    assert reader.serious() == []
 
 
 def test_the_sentences_have_the_numbers_of_the_trace(opened, traces):

@@ -17,7 +17,7 @@ export const CHOICE = 22; // px of a prediction
  *
  * Returns { width, height, blocks, read, write, out, size }. A side has `x`, its columns, `lanes`, the numbers of those that
  * are drawn, and `place(column, lane)`, null for the others.
- * `blocks` are the layers' modules: { kind, layer, part, x, y, wide }.
+ * `folded`: whether another row has other lanes. `blocks` are the layers' modules: { kind, layer, part, x, y, wide }.
  *
  * @param {Trace} trace
  */
@@ -56,7 +56,8 @@ export function layoutOf(flow, trace, wide, row) {
   } else if (outcome) x += 0.8 * gap;
   const out = { x: x + 14, words: labelWidth(write?.lanes ?? [], narrow), narrow };
   const below = narrow && outcome ? Math.max(...trace.steps.map(({ best }) => best.length)) * CHOICE + 20 : 0;
-  return { width: Math.max(wide, x + right + 8), height: top + tall + 20 + below, blocks, ...sides, out, size, lane, top, tall, left };
+  return { width: Math.max(wide, x + right + 8), height: top + tall + 20 + below, blocks, ...sides, out, size, lane, top, tall, left, row,
+    folded: [read, write].some((side) => side && !side.grid && side.lanes.length > MANY) };
 }
 
 function labelWidth(lanes, narrow) {

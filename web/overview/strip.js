@@ -36,8 +36,8 @@ export function headStrip(trace, state, words, { row, onTry, onChoose }) {
   /** @param {Site} site */
   const button = (site, head) => {
     const on = site === shown && head === chosen;
-    const canvas = element("canvas", { "aria-hidden": "true" });
-    waiting.push(() => draw(canvas, trace, site, head, row, small ? scale : null));
+    const image = small ? element("img", { alt: "" }) : element("span", { "aria-hidden": "true" }); // no canvas: a hundred of them would slow each frame of the bands
+    waiting.push(() => draw(image, trace, site, head, row, small ? scale : null));
     const effect = effects[site.name]?.[head];
     const name = head === "mean" ? words.mean : `${words.head} ${head + 1}`;
     const label = `${words[site.part]}, ${words.layerNumber(site.layer + 1)}, ${name}${effect ? `; ${words.change} ${total(effect).toFixed(2)}` : ""}`;
@@ -46,7 +46,7 @@ export function headStrip(trace, state, words, { row, onTry, onChoose }) {
     return element("button", {
       type: "button", id: `head-${site.name}-${head}`, "aria-label": label, title: label, "aria-pressed": String(on), tabindex: on ? "0" : "-1",
       onclick: () => onChoose(site, head), ...preview(() => onTry(site, head)),
-    }, canvas, ...(effect ? [bar] : []));
+    }, image, ...(effect ? [bar] : []));
   };
   const parts = trace.parts().map((part) => element("div", { class: "part", role: "group", "aria-label": words[part] },
     element("span", { class: "part-name" }, words[part]),
@@ -95,20 +95,18 @@ function shownOf(trace, site, head, row) {
  *
  * @param {Trace} trace @param {Site} site
  */
-function draw(canvas, trace, site, head, row, most) {
+function draw(image, trace, site, head, row, most) {
   const [rows, columns] = [site.rows, site.columns];
   if (most === null) {
-    canvas.classList.add("square");
-    canvas.style.background = colour(sharpness(site, head), theme());
+    image.style.background = colour(sharpness(site, head), theme());
     return;
   }
   const { grid } = trace.axes[site.keys];
   const values = shownOf(trace, site, head, row);
   const shades = Uint8Array.from(values, (value) => Math.round(255 * Math.min(1, Math.max(0, value) / most)));
   const [wide, high] = grid ? [grid[1], grid[0]] : [columns, rows];
-  paint(canvas, wide, high, shades, palette(theme()));
-  canvas.style.width = `${SIDE}px`;
-  canvas.style.height = `${Math.min(TALLEST, Math.max(12, Math.round((SIDE * high) / wide)))}px`;
+  image.src = paint(document.createElement("canvas"), wide, high, shades, palette(theme())).toDataURL();
+  image.style.height = `${Math.min(TALLEST, Math.max(12, Math.round((SIDE * high) / wide)))}px`;
 }
 
 /**

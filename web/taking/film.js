@@ -47,7 +47,7 @@ function filmed({ node, play }, name, signal) {
   const parts = [];
   recorder.ondataavailable = ({ data }) => parts.push(data);
   const ended = new Promise((done) => { recorder.onstop = () => done(new Blob(parts, { type: type.split(";")[0] })); });
-  const ticking = setInterval(frame, 1000 / FRAMES);
+  const ticking = setInterval(() => (node.isConnected ? frame() : stop()), 1000 / FRAMES); // another view ends it
   const stop = () => {
     clearInterval(ticking);
     if (recorder.state !== "inactive") recorder.stop();

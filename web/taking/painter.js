@@ -77,17 +77,27 @@ function paintText(context, node, style) {
   for (const { text, box } of linesOf(node)) context.fillText(text, box.left, box.top + box.height / 2 + size * 0.36);
 }
 
-/** The lines of a text with their boxes; a word is never in two of them. */
+/** The lines of a text with their boxes, word by word; a word that is broken is put together of its signs. */
 function linesOf(node) {
   const range = document.createRange();
   const lines = [];
-  for (const { 0: word, index } of node.data.matchAll(/\s*\S+/g)) {
-    range.setStart(node, index + word.search(/\S/));
-    range.setEnd(node, index + word.length);
+  const add = (text, at) => {
+    const first = text.search(/\S/);
+    range.setStart(node, at + first);
+    range.setEnd(node, at + text.length);
+    const signs = [...text.slice(first)];
+    if (signs.length > 1 && range.getClientRects().length > 1) {
+      signs.reduce((from, sign, i) => {
+        add(i ? sign : text.slice(0, first) + sign, i ? from : at);
+        return from + sign.length;
+      }, at + first);
+      return;
+    }
     const box = range.getBoundingClientRect();
     const last = lines.at(-1);
-    if (last && Math.abs(last.box.top - box.top) < 2) last.text += word;
-    else if (box.width) lines.push({ text: word.trimStart(), box });
-  }
+    if (last && Math.abs(last.box.top - box.top) < 2) last.text += text;
+    else if (box.width) lines.push({ text: text.trimStart(), box });
+  };
+  for (const { 0: word, index } of node.data.matchAll(/\s*\S+/g)) add(word, index);
   return lines;
 }

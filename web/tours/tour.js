@@ -2,6 +2,7 @@
 
 import { element, unbroken } from "../dom.js";
 import { missingViews } from "./fit.js";
+import { pointAt } from "./laser.js";
 import { linkOf, stateOf, textOf } from "./places.js";
 
 /**
@@ -33,6 +34,7 @@ export function tourPanel({ now, state, live, go, end }) {
     const values = valuesAt(tour, step);
     Object.assign(shown, { tour, step, values: JSON.stringify(values), trace: now.trace });
     go({ ...values, tour: tour.name, step: step + 1 }, turned);
+    if (turned) requestAnimationFrame(() => pointAt(values.view)); // once it has been laid out
   };
   const move = (by) => {
     const to = shown.step + by;

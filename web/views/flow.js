@@ -37,74 +37,97 @@ function momentsIn(flow, trace) {
 /** @type {View} */
 export function flowView(trace, state, words) {
   const flow = flowOf(trace, state.get("unit"));
+  const moments = momentsIn(flow, trace);
   const scene = sceneOf(flow, trace, state, words);
+  const opened = flow.write ? Math.max(0, moments.findIndex(({ row }) => row === scene.row)) : moments.length - 1;
   const said = element("p", { id: "flow-says", class: "walk-says" });
   const stage = element("div", { id: "flow", class: "flow", tabindex: "0", role: "group", "aria-label": words.flowStage });
-  const counted = numbers(flow, scene, words);
-  const moments = momentsIn(flow, trace);
-  const opened = flow.write ? Math.max(0, moments.findIndex(({ row }) => row === scene.row)) : moments.length - 1;
+  const counted = numbers(scene, words);
+  const picture = pictureOn(stage, scene, moments, () => plays.redraw(), () => buttons(scene, state, plays, moments));
+  const tell = (at, { playing, showing, byHand }) => {
+    Object.assign(scene, { playing, moment: moments[at] });
+    said.setAttribute("aria-live", playing ? "off" : "polite");
+    said.replaceChildren(...unbroken(sentenceOf(scene, words)));
+    counted.open = false; // its numbers are those of another moment
+    if (moments[at].kind !== "write" || !flow.write || showing || !byHand) return;
+    // The cursor of all views goes along: to a module that attends from this word, if it is in another one.
+    const { cross, self } = flow.write.layers.at(-1);
+    const elsewhere = siteOf(trace, state).queries !== flow.walked.site.queries;
+    state.keep({ ...(elsewhere ? { part: (cross ?? self).site.part, layer: "" } : {}), query: queryOf(flow, moments[at].row), key: "", word: "" });
+    if (!playing) remember(state.fragment);
+  };
+  const plays = player({ name: "flow", stage, moments, at: opened, state, words, draw: picture.draw, tell,
+    shows: { to: moments.length - 1, once: true, pace: ({ sweep, hold }) => [0.8 * sweep, 0.5 * hold] } });
+  picture.watch();
+  const screen = element("div", {}, said, stage);
+  return {
+    help: words.flowHelp, aboutBelow: true, controls: [unitChoice(state, words)],
+    film: plays.film(screen),
+    body: [screen, plays.bar, ...(still() ? [element("p", { class: "muted" }, words.walkStill)] : []),
+      element("p", { class: "muted" }, words.flowLegend(flow.effects)), counted],
+    figure: () => figureOf(scene),
+  };
+}
+
+/** The picture in its stage: `draw(at, share)`, and `watch()`, which lays it out whenever its width is another one. */
+function pictureOn(stage, scene, moments, redraw, buttonsOf) {
   /** @type {CanvasSurface | null} */
   let surface = null;
   /** @type {HTMLCanvasElement | null} */
   let base = null;
-  let [drawn, built] = [null, 0];
-
+  let [drawn, wide] = ["", 0];
+  const lay = () => {
+    scene.place = layoutOf(scene.flow, scene.trace, wide, rowOf(scene));
+    const canvas = element("canvas", { role: "img", "aria-label": scene.words.flowPicture });
+    surface = new CanvasSurface(canvas, scene.place.width, scene.place.height);
+    drawn = "";
+    const focus = document.activeElement?.id;
+    stage.replaceChildren(element("div", { class: "flow-picture" }, canvas, ...buttonsOf()));
+    if (focus) document.getElementById(focus)?.focus({ preventScroll: true });
+  };
   const draw = (at, share) => {
-    if (!scene.place || !surface) return; // it has no size yet
-    if (drawn !== moments[at] || scene.shown !== scene.playing) {
+    if (!wide || !surface) return; // it has no size yet
+    if (scene.place.folded && scene.place.row !== rowOf(scene)) lay(); // other words are drawn with this one
+    const name = `${at} ${scene.playing}`;
+    if (base && drawn === name) surface.restore(base);
+    else {
       surface.context.clearRect(0, 0, scene.place.width, scene.place.height);
       drawStill(surface, scene, moments[at]);
       base = surface.copy();
-      [drawn, scene.shown] = [moments[at], scene.playing];
-    } else if (base) surface.restore(base);
+      drawn = name;
+    }
     drawMoving(surface, scene, moments[at], share);
   };
-  const tell = (at, { playing, showing, byHand }) => {
-    scene.playing = playing;
-    said.setAttribute("aria-live", playing ? "off" : "polite");
-    said.replaceChildren(...unbroken(sentenceOf(flow, trace, moments[at], scene.row, words)));
-    const { row } = moments[at];
-    scene.at = () => row ?? scene.row;
-    counted.open = false; // its numbers are those of another moment
-    if (row === undefined || showing || !byHand) return;
-    state.keep({ query: flow.walked.map.places.rows[row][0], key: "", word: "" });
-    if (!playing) remember(state.fragment);
-  };
-  const plays = player({ name: "flow", stage, moments, at: opened, state, words, draw, tell,
-    shows: { to: moments.length - 1, once: true, pace: ({ sweep, hold }) => [0.8 * sweep, 0.5 * hold] } });
-  const screen = element("div", {}, said, stage);
-  const build = () => {
-    const wide = stage.clientWidth;
-    if (!wide || wide === built) return;
-    built = wide;
-    scene.place = layoutOf(flow, trace, wide, scene.row);
-    const canvas = element("canvas", { role: "img", "aria-label": words.flowPicture });
-    surface = new CanvasSurface(canvas, scene.place.width, scene.place.height);
-    drawn = null;
-    const focus = document.activeElement?.id;
-    stage.replaceChildren(element("div", { class: "flow-picture" }, canvas, ...buttons(scene, state, { flow, plays, moments }, words)));
-    if (focus) document.getElementById(focus)?.focus({ preventScroll: true });
-    plays.redraw();
-  };
   scene.redraw = () => { // an image has loaded
-    drawn = null;
-    plays.redraw();
+    drawn = "";
+    redraw();
   };
-  new ResizeObserver(build).observe(stage);
-  return {
-    help: words.flowHelp, controls: [unitChoice(state, words)],
-    film: plays.film(screen),
-    body: [screen, plays.bar, ...(still() ? [element("p", { class: "muted" }, words.walkStill)] : []),
-      element("p", { class: "muted" }, words.flowLegend(flow.effects)), counted],
-    figure: () => {
-      const place = layoutOf(flow, trace, FIGURE, scene.row);
-      const whole = { ...scene, place, playing: false, redraw: () => {} };
-      return { width: place.width, height: place.height, draw: (on) => {
-        drawStill(on, whole, moments[opened]);
-        drawMoving(on, whole, moments[opened], 1);
-      } };
-    },
-  };
+  const watch = () => new ResizeObserver(() => {
+    if (!stage.clientWidth || stage.clientWidth === wide) return;
+    wide = stage.clientWidth;
+    lay();
+    redraw();
+  }).observe(stage);
+  return { draw, watch };
+}
+
+function figureOf(scene) {
+  const place = layoutOf(scene.flow, scene.trace, FIGURE, rowOf(scene));
+  const whole = { ...scene, place, playing: false, redraw: () => {} };
+  return { width: place.width, height: place.height, draw: (surface) => {
+    drawStill(surface, whole, scene.moment);
+    drawMoving(surface, whole, scene.moment, 1);
+  } };
+}
+
+/** The word that a moment is about. */
+function rowOf({ moment, row }) {
+  return moment.row ?? row;
+}
+
+/** The first step that writes a word, or the token that it begins with. */
+function queryOf({ walked }, row) {
+  return walked.map.places.rows[row][0];
 }
 
 /**
@@ -117,12 +140,12 @@ function sceneOf(flow, trace, state, words) {
   const { query } = cursorOf(trace, site, state);
   const named = site.queries === flow.walked.site.queries ? flow.walked.map.places.rows.findIndex((rows) => rows.includes(query)) : -1;
   const fits = named >= 0 && (!flow.write || flow.rows.includes(named));
-  return /** @type {any} */ ({ flow, trace, words, row: fits ? named : flow.rows[0] ?? 0, playing: false, place: null });
+  return { flow, trace, words, row: fits ? named : flow.rows[0] ?? 0, moment: {}, playing: false, place: null };
 }
 
 /** The parts of the picture as buttons, which lie over it. */
-function buttons({ place, trace }, state, { flow, plays, moments }, words) {
-  const over = (/** @type {string} */ id, /** @type {string} */ label, /** @type {number[]} */ [left, top, wide, high], /** @type {() => void} */ onclick) => {
+function buttons({ place, trace, flow, words }, state, plays, moments) {
+  const over = (id, label, [left, top, wide, high], onclick) => {
     const node = element("button", { type: "button", id, "aria-label": label, title: label, onclick });
     Object.assign(node.style, { left: `${left}px`, top: `${top}px`, width: `${wide}px`, height: `${high}px` });
     return node;
@@ -137,10 +160,11 @@ function buttons({ place, trace }, state, { flow, plays, moments }, words) {
   const lanes = place[name].lanes.filter((lane) => flow.rows.includes(lane));
   return [...blocks, ...lanes.map((lane) => {
     const y = place[name].place(0, lane)[1] - place.lane / 2;
+    /** @type {[number, number, number, number]} */
     const box = behind ? [place.out.x - 4, y, place.out.words + 8, place.lane] : [0, y, place.left, place.lane];
     const at = moments.findIndex(({ row }) => row === lane);
     return over(`flow-word-${lane}`, words.flowWord(flow[name].lanes[lane]), box, () =>
-      (at >= 0 ? plays.go(at, true) : state.set({ query: flow.walked.map.places.rows[lane][0], key: "", word: "" })));
+      (at >= 0 ? plays.go(at, true) : state.set({ query: queryOf(flow, lane), key: "", word: "" })));
   })];
 }
 
@@ -153,9 +177,10 @@ function fedMoment(trace, site, state) {
 /**
  * What a moment shows, with its numbers.
  *
- * @param {Trace} trace @param {Words} words
+ * @param {any} scene
+ * @param {Words} words
  */
-function sentenceOf(flow, trace, moment, row, words) {
+function sentenceOf({ flow, trace, moment, row }, words) {
   const say = words.flowSays;
   const shareOf = (weight) => words.sentence.share(percentOf(weight));
   if (moment.kind === "read") {
@@ -193,17 +218,19 @@ function topOf({ map }, row) {
 /**
  * The weights of a row in every module as a table: a column for each layer.
  *
+ * @param {any} scene
  * @param {Words} words
  */
-function numbers(flow, scene, words) {
+function numbers(scene, words) {
+  const { flow } = scene;
   const details = element("details", { id: "flow-numbers" }, element("summary", {}, words.flowNumbers));
   details.addEventListener("toggle", () => {
     const layers = (flow.write ?? flow.read).layers;
     const tables = ["cross", "self"].map((kind) => layers.filter((layer) => layer[kind]).map((layer) => layer[kind])).filter((parts) => parts.length);
     details.replaceChildren(/** @type {ChildNode} */ (details.firstChild), ...tables.map((parts) => table(
       [words.key, ...parts.map(({ site }) => words.layerNumber(site.layer + 1))],
-      parts[0].map.columns.map((name, column) => [name, ...parts.map((part) => weightOf(part, scene.at(), column).toFixed(3))]),
-      `${words[parts[0].site.part]}: ${parts[0].map.rows[scene.at()]}`)));
+      parts[0].map.columns.map((name, column) => [name, ...parts.map((part) => weightOf(part, rowOf(scene), column).toFixed(3))]),
+      `${words[parts[0].site.part]}: ${parts[0].map.rows[rowOf(scene)]}`)));
   });
   return details;
 }

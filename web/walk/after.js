@@ -4,7 +4,7 @@ import { element } from "../dom.js";
 import { readable } from "../trace.js";
 import { tag } from "./attention.js";
 import { lengthOf } from "./steps.js";
-import { Strip, mostIn } from "./strips.js";
+import { Strip, mostIn, put } from "./strips.js";
 import { number } from "../words_walk.js";
 
 /** The vectors in their order: [operation, sign, name, values, group of one scale]. */
@@ -55,7 +55,7 @@ export function afterScene(walk, words, onSay) {
         node.classList.toggle("now", now.op === op);
         node.classList.toggle("later", share === 0);
         strip.draw(values, share, now.op === op);
-        note.textContent = share === 1 ? `${names.length} ${number(lengthOf(values), 2)}` : "";
+        put(note, share === 1 ? `${names.length} ${number(lengthOf(values), 2)}` : "");
       },
     };
   });
@@ -79,9 +79,9 @@ function logitsOf({ entries, step }, names) {
     const node = element("div", { class: `walk-entry-row${token === step.token ? " written" : ""}` },
       element("span", { class: "walk-name" }, readable(token)), said, element("span", { class: "walk-weight" }, bar, share));
     return { node, draw(progress) {
-      said.textContent = progress("logits") > 0 ? number(logit) : "";
+      put(said, progress("logits") > 0 ? number(logit) : "");
       fill.style.width = `${(100 * progress("next") * probability).toFixed(2)}%`;
-      share.textContent = progress("next") > 0 ? number(probability) : "";
+      put(share, progress("next") > 0 ? number(probability) : "");
     } };
   });
   const head = element("div", { class: "walk-entry-row walk-head" }, element("span", {}), element("span", {}, names.logit), element("span", {}, names.probability));

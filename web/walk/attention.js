@@ -3,7 +3,7 @@
 import { element } from "../dom.js";
 import { drawLook } from "../picture.js";
 import { readable, total } from "../trace.js";
-import { Strip, mostIn, written } from "./strips.js";
+import { Strip, mostIn, put, written } from "./strips.js";
 import { number } from "../words_walk.js";
 
 const [STRIP, LONG, PICTURE] = [250, 640, 132]; // px
@@ -70,7 +70,7 @@ export function attentionScene(trace, site, walk, words, onSay) {
       const sofar = Float64Array.from(walk.z, (_, i) => total(rows.map((row) => progress("sum", row.key.others ? "others" : row.key) * row.given[i])));
       if (total(spent) > 0) z.draw(sofar);
       else z.draw(walk.z, 0);
-      totals.textContent = progress("weights") > 0 ? `${words.sum} ${number(total(walk.keys.map(({ weight }) => weight)) * 1)}` : "";
+      put(totals, progress("weights") > 0 ? `${words.sum} ${number(total(walk.keys.map(({ weight }) => weight)) * 1)}` : "");
       picture?.draw(progress, now);
     },
   };
@@ -127,14 +127,14 @@ function keyRow(key, walk, words, { k, terms, value, given }) {
         const share = progress("products", key);
         terms.draw(key.terms, share, now.key === key);
         const done = Math.round(share * key.terms.length);
-        product.textContent = done ? number(total([...key.terms.subarray(0, done)])) : "";
+        put(product, done ? number(total([...key.terms.subarray(0, done)])) : "");
         const reached = steps.find(([op]) => progress(op) > 0);
-        score.textContent = reached ? number(reached[1]) : "";
-        power.textContent = !walk.linear && progress("exp") > 0 ? number(key.power) : "";
+        put(score, reached ? number(reached[1]) : "");
+        put(power, !walk.linear && progress("exp") > 0 ? number(key.power) : "");
       }
       const share = progress("weights");
       fill.style.width = `${(100 * Math.max(0, share * key.weight)).toFixed(2)}%`;
-      weight.textContent = share > 0 ? number(key.weight) : "";
+      put(weight, share > 0 ? number(key.weight) : "");
       value.draw(given, progress("sum", which));
     },
   };

@@ -14,6 +14,11 @@ export function mostIn(...vectors) {
   return most;
 }
 
+/** Sets a text that may be the same: then nothing has to be laid out again. */
+export function put(node, text) {
+  if (node.textContent !== text) node.textContent = text;
+}
+
 function colours(name) {
   return Array.from(divergingPalette(name), (packed) =>
     `rgb(${packed & 255},${(packed >> 8) & 255},${(packed >> 16) & 255})`);
