@@ -83,6 +83,15 @@ def test_script_is_small_and_every_module_is_in_it_once():
         assert any(first in script for script in whole) or file.name in APART, file
 
 
+def test_no_code_is_lost_with_the_comments():
+    """A comment with a type may stand at the beginning of a line of code."""
+    named = re.compile(r"^(?:async )?(?:function\*?|class|const) (\w+)", re.MULTILINE)
+    for entry in ENTRIES:
+        assert len(named.findall(bare(bundle(entry)))) >= len(named.findall(bundle(entry))) > 0
+    script = "/** A. @type {B} */ (a).b();\nlet c; // d\n/**\n * E * /\n */\n  // f\nconst g = 1;\n"
+    assert bare(script) == "/** A. @type {B} */ (a).b();\nlet c; // d\nconst g = 1;\n"
+
+
 def weights_sent(recorded: Trace) -> dict:
     """Those of the first site."""
     return payload(recorded)["sites"][0]["arrays"]["weights"]
