@@ -6,7 +6,7 @@
 # make attack  a campaign of damaged files, requests and kills, on MODEL, at SCALE (1.0: a day)
 # make bench  benchmarks against other toolkits
 # make bench-gpu  training on a GPU, and checks of it, in 8 minutes
-# make docs   the reference of all public names as HTML, in docs/api
+# make docs   the documents as a site with search, in docs/_site; MODEL=BUNDLE: with its page in it
 # make lab    test the claims of the lectures, each as an experiment
 # make wheels build the wheels of every system, with compiled libraries, and the sdist, in dist
 # make matrix test the wheel in every installed Python from 3.11 to 3.14
@@ -112,7 +112,7 @@ bench-gpu: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.gpu
 
 docs: $(VENV)/.dev
-	$(BIN)/python docs/reference.py docs/api
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python docs/site/build.py $(if $(MODEL),--model "$(MODEL)")
 
 lab: $(VENV)/.dev
 	$(BIN)/jumok lab --all --page lab/README.md

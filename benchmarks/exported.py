@@ -50,7 +50,7 @@ def measure(browser: Browser, file: Path, inputs: list[str | Path]) -> Answers:
         tab = browser.new_context(offline=True).new_page()
         started = perf_counter()
         tab.goto(file.as_uri())
-        tab.wait_for_selector("canvas, #choose-file")
+        tab.wait_for_selector("#text, #choose-file", state="attached")
         openings.append(perf_counter() - started)
     session = tab.context.new_cdp_session(tab)
     session.send("Performance.enable")

@@ -1,12 +1,11 @@
-"""What a model loses in the formats of others, and what an export costs: a row for each format.
+"""What a model loses in the formats of others, and what an export costs: a table of docs/export.md.
 
     OMP_NUM_THREADS=1 python -m benchmarks.exports runs/NAME/model [FORMAT ...]
 
 The lines are those held out of the model's run, at most 1,000, written greedily by jumok on torch
-and by the format's own program; a line that differs is a tie if the logarithms of the probabilities
-of the two tokens where they part are less than TIE apart. BLEU is that of their program's lines,
-less that of ours. Seconds and memory are those of the command `jumok export`, each in a process
-of its own, where Python may keep its compiled files.
+and by the format's own program. BLEU is that of their program's lines, less that of ours.
+Processor seconds and the peak of resident memory, with the pages of mapped files, are those of the
+command `jumok export`, each in a process of its own, where Python may keep its compiled files.
 """
 
 import subprocess
@@ -17,13 +16,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from benchmarks.process import one_thread_environment, peak_of
+from benchmarks.process import children_seconds, one_thread_environment, peak_of
 from jumok.bundle.reading import Bundle, read_bundle
 from jumok.cli.quality import held_out
 from jumok.data.special_tokens import END, PAD, START
 from jumok.evaluation.text import score_text
 from jumok.export.catalog import FORMATS
-from jumok.export.comparing import TIE, GreedyWriter, Rows, first_difference
+from jumok.export.comparing import GreedyWriter, Rows
 from jumok.export.format import ExportPrecision
 from jumok.export.onnx.folder import GRAPHS
 from jumok.export.onnx.running import padded
@@ -31,7 +30,7 @@ from jumok.export.rows import rows_of
 
 LONGEST, BATCH = 128, 32
 """Tokens of a line, and lines that transformers writes at once."""
-HEADINGS = "format", "precision", "equal lines", "ties", "BLEU", "MB", "seconds", "memory, MB"
+HEADINGS = "`--to`", "precision", "equal lines", "BLEU", "MB", "processor seconds", "memory, MB"
 
 Runner = Callable[[Path, GreedyWriter, Rows, ExportPrecision], list[list[int]]]
 
@@ -95,31 +94,31 @@ RUNNERS: dict[str, Runner] = {
 
 
 class Cost(NamedTuple):
-    """Of one export."""
+    """Of one export; megabytes 0: it wrote nothing, and said why."""
 
     megabytes: float
     seconds: float
     memory: float
 
+    @property
+    def cells(self) -> list[str]:
+        """Those of the table."""
+        size = f"{self.megabytes:.1f}" if self.megabytes else "refused"
+        return [size, f"{self.seconds:.0f}", f"{self.memory:.0f}"]
 
-def export(model: Path, name: str, precision: ExportPrecision, output: Path) -> Cost | None:
-    """Runs the command; None: it wrote nothing, and said why."""
+
+def export(model: Path, name: str, precision: ExportPrecision, output: Path) -> Cost:
+    """Runs the command."""
     command = [sys.executable, "-m", "jumok", "export", str(model), "--to", name]
-    begun = time.perf_counter()
-    process = subprocess.Popen(
-        [*command, "--output", str(output), "--precision", precision],
-        env=one_thread_environment(),
-    )
-    peak = 0
+    command += ["--output", str(output), "--precision", precision]
+    before, peak = children_seconds(), 0
+    process = subprocess.Popen(command, env=one_thread_environment())
     while process.poll() is None:
         peak = max(peak, peak_of(Path(f"/proc/{process.pid}")))
         time.sleep(0.02)
-    seconds = time.perf_counter() - begun
-    if process.returncode:
-        return None
     files = [output, *output.rglob("*")] if output.is_dir() else [output]
     size = sum(each.stat().st_size for each in files if each.is_file())
-    return Cost(size / 1e6, seconds, peak / 1e6)
+    return Cost(size / 1e6, children_seconds() - before, peak / 1e6)
 
 
 def bleu(bundle: Bundle, texts: Sequence[str], references: Sequence[str]) -> float:
@@ -140,7 +139,7 @@ def main() -> None:
     rows = [writer.tokenizer.encode(text) for text in sources]
     ours = writer.written(rows, LONGEST)
     whole = bleu(bundle, [writer.decoded(each) for each in ours], references)
-    print(f"{len(rows):,} lines, BLEU {whole:.2f} here; a tie is less than {TIE} apart")
+    print(f"{len(rows):,} lines, BLEU {whole:.2f} here", file=sys.stderr)
     print("|", " | ".join(HEADINGS), "|")
     print("|---|---|" + "--:|" * (len(HEADINGS) - 2))
     for name in sys.argv[2:] or FORMATS:
@@ -150,34 +149,13 @@ def main() -> None:
         for precision in format.precisions:
             with TemporaryDirectory() as room:
                 output = Path(room) / (format.file or name)
-                cost = export(model, name, precision, output)
-                if cost is None:
-                    continue
-                cells: tuple[object, ...] = ("", "", "")
-                if name in RUNNERS:
+                cost, lines = export(model, name, precision, output), ["", ""]
+                if cost.megabytes and name in RUNNERS:
                     theirs = RUNNERS[name](output, writer, rows, precision)
-                    cells = compared(bundle, writer, (rows, ours, theirs), references, whole)
-            row = (name, precision, *map(str, cells), *(f"{each:.1f}" for each in cost))
-            print("|", " | ".join(row), "|", flush=True)
-
-
-def compared(
-    bundle: Bundle,
-    writer: GreedyWriter,
-    lines: tuple[Rows, Rows, Rows],
-    references: Sequence[str],
-    whole: float,
-) -> tuple[object, ...]:
-    """Equal lines, ties, and the difference of BLEU."""
-    equal = ties = 0
-    for row, mine, other in zip(*lines, strict=True):
-        if list(mine) == list(other):
-            equal += 1
-            continue
-        at, tokens = first_difference(mine, other)
-        ties += abs(writer.lead(row, mine[:at], tokens)) < TIE
-    texts = [writer.decoded(each) for each in lines[2]]
-    return equal, ties, f"{bleu(bundle, texts, references) - whole:+.2f}"
+                    same = sum(map(list.__eq__, map(list, ours), map(list, theirs)))
+                    lost = bleu(bundle, [writer.decoded(each) for each in theirs], references)
+                    lines = [f"{same:,}", f"{lost - whole:+.2f}"]
+            print("|", " | ".join([name, precision, *lines, *cost.cells]), "|", flush=True)
 
 
 if __name__ == "__main__":

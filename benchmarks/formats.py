@@ -21,7 +21,7 @@ from jumok.errors import JumokError
 from jumok.export.catalog import FORMATS
 from jumok.export.format import ExportFormat, ExportOptions
 from jumok.export.run import export_model
-from tests.export.models import OF_IMAGES, SECTIONS, write_model
+from tests.export.models import OF_IMAGES, OTHERS, SECTIONS, write_model
 
 COMPARED = ("huggingface", "ctranslate2", "gguf", "onnx")
 _DIFFERENCE = re.compile(r"differ by (\S+) at most")
@@ -40,7 +40,7 @@ class FormatRow:
 
 def rows(room: Path, formats: Sequence[str]) -> Iterator[FormatRow]:
     """A row for each kind of model."""
-    for name, section in (SECTIONS | OF_IMAGES).items():
+    for name, section in (SECTIONS | OF_IMAGES | OTHERS).items():
         bundle = read_bundle(write_model(room / name, section))
         yield FormatRow(
             name, {each: cell(bundle, FORMATS[each], room / f"{name} {each}") for each in formats}

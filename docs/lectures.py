@@ -33,19 +33,18 @@ INTRODUCTION = {
 
 [한국어](lectures.ko.md)
 
-jumok covers five Korean lecture notes on attention. This page has every line of them that states
-something, and what answers it: a command, a lab, a view of the page, a file, a section of the
-documents.
+jumok covers five Korean lecture notes on attention. This page lists their statements, and
+what answers each: a command, a lab, a view of the page, a file, a section of the documents.
 
 - `jumok explain --lecture 002:15` computes a note's numbers again, step by step; with `--save
-  page.html` its attention is shown in the page. Where a note has symbols only, the numbers are
-  chosen, and the example says so.
+  page.html` its attention is shown in the page. Where a note gives only symbols,
+  the example uses numbers of our own and says so.
 - `jumok lab NAME` tests a claim as an experiment, with a table, a figure and a verdict
   ([the results](lab.md)).
 - *Views* are those of the page of `jumok look MODEL "..."`, and of the report that `jumok demo`
   writes ([all views](look.md)).
-- *Slip*: the note is wrong in this place or contradicts itself. What is right comes from the named
-  row of `jumok lab errata`, which computes the line as written and as right.
+- *Slip*: the note is wrong in this place or contradicts itself. The correction comes from the named
+  row of `jumok lab errata`, which computes the line as written and corrected.
 
 MODEL is the folder of a trained model, VECTORS a file of word vectors and LINKS a gold
 alignment; `jumok recipes` lists the recipes, some of which need [data](data.md). Titles, authors,
@@ -67,11 +66,11 @@ jumok은 어텐션을 다룬 한국어 강의 노트 다섯 편을 바탕으로 
 - ‘화면’은 `jumok look MODEL "..."`이 만드는 페이지와 `jumok demo`가 쓰는 보고서의 화면입니다
   ([모든 화면](look.ko.md)).
 - ‘오류’는 노트가 틀렸거나 서로 어긋나는 곳입니다. 바른 설명은 `jumok lab errata --lang ko`의 해당
-  행에서 가져온 것이고, 그 실험은 노트대로, 또 바르게 계산합니다.
+  행에서 가져온 것이고, 그 실험은 적힌 내용과 올바른 식으로 각각 계산합니다.
 - 환경 변수 `JUMOK_LANG=ko`를 두면 `--lang ko`를 붙이지 않아도 됩니다.
 
 MODEL은 학습한 모델의 폴더, VECTORS는 단어 벡터 파일, LINKS는 정답 정렬입니다. `jumok recipes`가
-레시피를 보여 주며, 어떤 레시피에는 [데이터](data.md)가 필요합니다. 제목과 저자, 페이지의 장식,
+레시피를 보여 주며, 어떤 레시피에는 [데이터](data.ko.md)가 필요합니다. 제목과 저자, 페이지의 장식,
 그림 링크는 뺐습니다. 노트의 말은 맞춤법까지 그대로 인용합니다.
 """,
 }
@@ -84,9 +83,8 @@ SLIP = {
     "en": "*Slip* (`jumok lab errata`, row {}): {}.",
     "ko": "*오류* (`jumok lab errata`의 {} 행): {}.",
 }
-IN_ENGLISH = {"en": "", "ko": " (영어)"}
 READING = {
-    "en": "## Reading on\n\nWhat jumok's own code follows, for the lines that they are about:\n",
+    "en": "## Reading on\n\nSources that the code follows, and the lines that they concern:\n",
     "ko": "## 더 읽기\n\njumok의 코드가 따르는 글입니다. 괄호 안은 관련된 줄입니다.\n",
 }
 
@@ -189,19 +187,16 @@ def slug(heading: str) -> str:
 
 
 def section(target: str, language: str) -> str:
-    """A link to "look.md#the-walk", in this language where the document has it.
+    """A link to "look.md#the-walk" in this language.
 
     Raises:
         ValueError: the document has no such heading.
     """
     name, _, anchor = target.partition("#")
     twin = name.replace(".md", ".ko.md")
-    there = language == "ko" and (name == ENGLISH.name or (DOCS / twin).exists())
-    shown = twin if there else name
-    both = name == "glossary.md"  # has a column for each language
-    foreign = "" if there or both or language == "en" else IN_ENGLISH[language]
+    shown = twin if language == "ko" else name
     if not anchor:
-        return f"[{shown}]({shown}){foreign}"
+        return f"[{shown}]({shown})"
     if name == ENGLISH.name:
         heading = HEADING.search(READING[language])
         assert heading is not None
@@ -209,7 +204,7 @@ def section(target: str, language: str) -> str:
     headings = HEADING.findall((DOCS / name).read_text("utf-8"))
     place = [slug(each) for each in headings].index(anchor)
     title = HEADING.findall((DOCS / shown).read_text("utf-8"))[place]
-    return f"[{shown}: {title}]({shown}#{slug(title)}){foreign}"
+    return f"[{shown}: {title}]({shown}#{slug(title)})"
 
 
 @cache

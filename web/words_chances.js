@@ -7,7 +7,7 @@ export const CHANCES = {
     allTokens: "all",
     draw: "Sample",
     drawn: (tokens) => `Drawn, each after what the model wrote before it: ${tokens}`,
-    goOnFrom: (token) => `Write on from “${token}”`,
+    goOnFrom: (token) => `Continue from “${token}”`,
     chancesNote: (kind, count) => ({
       own: "These are the model's own probabilities.",
       exact: "Exact: they follow from the recorded probabilities.",

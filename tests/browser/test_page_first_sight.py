@@ -205,3 +205,25 @@ def test_the_input_is_changed_where_it_stands(served):
     page.keyboard.press("Enter")
     assert page.evaluate("document.activeElement.closest('.line') !== null")
     assert "\n" not in field.input_value()
+
+
+def test_an_edge_fades_where_more_lies_behind(opened, folders):
+    """Of tabs on a phone, and of a tree: a scroll bar is not always to be seen."""
+    page = opened(traced(folders, "Transformer"), view="theatre").page
+    page.set_viewport_size({"width": 400, "height": 800})
+    page.locator("nav.questions.more-after").wait_for()
+    tree = page.locator(".scroll:has(> .tree)")
+    page.set_viewport_size({"width": 150, "height": 800})
+    assert tree.evaluate("each => each.scrollWidth > each.clientWidth")
+    page.locator(".scroll.more-after:has(> .tree)").wait_for()
+    tree.evaluate("each => { each.scrollLeft = each.scrollWidth; }")
+    page.locator(".scroll.more-before:not(.more-after):has(> .tree)").wait_for()
+
+
+def test_what_is_taken_away_has_another_colour_than_attention(opened, folders):
+    page = opened(traced(folders, "Transformer"), view="overview").page
+    style = "(each, name) => getComputedStyle(each)[name]"
+    bar = page.locator(".strip i").first.evaluate(style, "backgroundImage")
+    band = page.locator(".bands path.on").first.evaluate(style, "stroke")
+    assert "rgb(184, 83, 0)" in bar
+    assert band == "rgb(59, 76, 192)"

@@ -1,6 +1,6 @@
 """The walk through models of others: its numbers are computed again by transformers.
 
-Rotated heads in groups (Llama), biases of relative positions (T5), patches of an image (ViT).
+Grouped heads that are rotated (Llama), biases of relative positions (T5), patches (ViT).
 """
 
 from collections.abc import Callable

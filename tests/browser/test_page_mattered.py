@@ -121,6 +121,7 @@ def test_the_picture_is_saved_with_its_words(opened, recorded):
     text = Path(found.value.path()).read_text(encoding="utf-8")
     assert "&#60;img src=x" in text
     assert "gradient × input" in text
+    assert 'fill="#b85300"' in text, "occlusion is an effect, and no attention"
     assert reader.page.evaluate("window.ran") is None
 
 

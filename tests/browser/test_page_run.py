@@ -1,5 +1,6 @@
 """The view of a training run, and the commands that go on with its model."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -105,6 +106,15 @@ def test_the_curves_are_drawn_along_steps_or_minutes(told, along, last):
     assert drawn.count("<polyline") > 10
     assert f">{last}</text>" in drawn
     assert f">{along}</text>" in drawn
+    width = float(re.search(r'width="([\d.]+)"', drawn)[1])
+    middles = re.findall(
+        r'translate\(([\d.]+) [^>]*font-size="12" text-anchor="middle"[^>]*>([\d,]+)<', drawn
+    )
+    assert len(middles) > 10
+    measure = "text => { const c = document.createElement('canvas').getContext('2d');"
+    measure += " c.font = '12px system-ui'; return c.measureText(text).width; }"
+    for x, text in middles:  # the last tick is whole
+        assert float(x) + reader.page.evaluate(measure, text) / 2 <= width, text
 
 
 def test_examples_and_commands_are_texts(told):

@@ -1,4 +1,4 @@
-"""Every command of the READMEs is run, in order, as it stands there.
+"""Every command of the READMEs and of docs/start.md is run, in order, as it stands there.
 
 Three things are changed for the clock's sake: trainings stop after three steps, corpora are small,
 and torch is imported once for all commands.
@@ -26,9 +26,9 @@ SHORTER = {
     "jumok smallworld": "--pairs 2000 --held-out 5",
 }
 """By how a command begins: what is added to it. Of repeated options the last one counts."""
-# tests/browser/test_wheel.py installs jumok, tests/cli/test_demo.py runs the demo, and the last one
-# runs this test.
-RUN_BY_HAND = ("pip install", "jumok demo", "git clone", "make demo", ". .venv", "make test")
+# tests/browser/test_wheel.py installs jumok, and tests/cli/test_demo.py runs the demo.
+RUN_BY_HAND = ("pip install", "jumok demo")
+PAIRS = [("README.md", "README.ko.md"), ("docs/start.md", "docs/start.ko.md")]
 
 needs_hangul = pytest.mark.skipif(
     hangul_font() is None,
@@ -52,9 +52,10 @@ def commands(readme: str) -> list[str]:
     return lines(readme, "bash")
 
 
-def test_both_readmes_give_the_same_commands():
-    assert commands("README.md") == commands("README.ko.md")
-    assert lines("README.md", "python") == lines("README.ko.md", "python")
+@pytest.mark.parametrize(("english", "korean"), PAIRS)
+def test_both_languages_give_the_same_commands(english, korean):
+    assert commands(english) == commands(korean)
+    assert lines(english, "python") == lines(korean, "python")
 
 
 @pytest.mark.parametrize("readme", ["README.md", "README.ko.md"])
@@ -66,7 +67,7 @@ def test_links_lead_somewhere_from_everywhere(readme):
     for link in links:
         place = link.removeprefix(PAGES).removeprefix(PICTURES)
         assert place != link, link
-        assert (ROOT / place).is_file()
+        assert (ROOT / place.partition("#")[0]).is_file()
     assert len(links) > 5
 
 
@@ -89,10 +90,11 @@ def run(command: list[str] | str, folder: Path, programs: Path) -> subprocess.Co
 
 
 @needs_hangul
-def test_every_command_of_the_readme_works_and_then_its_python(folder: Path):
+@pytest.mark.parametrize("page", [english for english, _ in PAIRS])
+def test_every_command_of_the_page_works_and_then_its_python(page, folder: Path):
     with ready() as programs:
         assert run("jumok info nowhere", folder, programs).returncode == 2
-        for command in commands("README.md"):
+        for command in commands(page):
             if command.startswith(RUN_BY_HAND):
                 continue
             more = [added for begins, added in SHORTER.items() if command.startswith(begins)]
@@ -100,15 +102,15 @@ def test_every_command_of_the_readme_works_and_then_its_python(folder: Path):
             result = run(command, folder, programs)
             assert result.returncode == 0, f"{command}\n{result.stdout}\n{result.stderr}"
     assert len((folder / "test.out").read_text().splitlines()) == 5
-    for block in blocks("README.md", "python"):  # of the model that the commands have made
+    for block in blocks(page, "python"):  # of the model that the commands have made
         result = run([sys.executable, "-c", block], folder, Path(sys.executable).parent)
         assert result.returncode == 0, f"{shlex.quote(block)}\n{result.stderr}"
 
 
-def test_the_extras_of_the_readme_are_those_of_the_package():
+def test_the_extras_that_are_named_are_those_of_the_package():
     """pip only warns of an extra that there is not."""
     known = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    installed = [each for each in commands("README.md") if each.startswith("pip install")]
+    installed = [each for each in commands("docs/start.md") if each.startswith("pip install")]
     named = re.findall(r"jumok\[([\w,]+)\]", "".join(installed))
     assert named
     for extra in ",".join(named).split(","):

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from jumok.bundle.fingerprint import fingerprint_in
 from jumok.bundle.reading import read_bundle
+from jumok.cli import quality
 from jumok.cli.main import app
 from jumok.engine.quantising import quantised
 from jumok.engine.structures import library
@@ -257,10 +258,15 @@ def test_weights_are_rounded_not_moved(model, check, tmp_path):
         assert torch.equal(after[name], expected), name
 
 
-def test_a_language_model_that_needs_groups_gets_them(tmp_path):
+def test_a_language_model_that_needs_groups_gets_them(tmp_path, monkeypatch):
     """Large weights at the beginning of each row round the others away; these stand in groups, of
-    which nothing is rounded.
+    which nothing is rounded. The whole model is measured once.
     """
+    measured = []
+    joined = quality.joined_scores
+    monkeypatch.setattr(
+        quality, "joined_scores", lambda scores: measured.append(1) or joined(scores)
+    )
     folder, small = write_lm(tmp_path / "lm", dim=64, heads=2, feedforward=96), tmp_path / "small"
     tensors = load_file(folder / "model.safetensors")
     for name, tensor in tensors.items():
@@ -275,6 +281,7 @@ def test_a_language_model_that_needs_groups_gets_them(tmp_path):
     done = quantize(folder, "--to", "int8", "--output", small, "--data", text)
     assert done.exit_code == 0, done.output
     bundle = read_bundle(small)
+    assert len(measured) == 3
     assert (bundle.precision, bundle.input_precision) == ("int8", "int16")
     assert bundle.card.notes[-1] == "32 inputs of an output share a scale, and inputs have 16 bits"
     assert bundle.card.quality is not None

@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -14,7 +15,11 @@ import torch
 from safetensors.torch import load_file
 
 import jumok
-from jumok.bundle.reading import WEIGHTS, read_bundle
+from jumok.bundle.card import Card
+from jumok.bundle.quantising import CopiedTokenizer
+from jumok.bundle.reading import TOKENIZER, WEIGHTS, read_bundle
+from jumok.bundle.weights import load_model
+from jumok.bundle.writing import write_bundle
 from jumok.config.captioner import CaptionerConfig, RnnDecoderConfig
 from jumok.config.masked import TextClassifierConfig
 from jumok.config.pictures import ImageClassifierConfig
@@ -31,6 +36,7 @@ from jumok.export.huggingface.tokenizer_json import tokenizer_json
 from jumok.export.rows import ExportedRows
 from jumok.export.run import export_model
 from jumok.interop.importing import read_model, write_imported
+from jumok.models.catalog import DataSizes, build
 from tests.cli.calls import call
 from tests.conftest import TINY_TEXT
 from tests.export.models import OF_IMAGES, OTHERS, SECTIONS, TRANSLATOR, VIT, write_model
@@ -110,6 +116,27 @@ def test_a_classifier_of_texts_says_what_jumok_classify_says(tmp_path, precision
     for found, expected in zip(theirs(texts, batch_size=4), known, strict=True):
         scores = {each["label"]: each["score"] for each in found}
         assert scores == pytest.approx(expected.probabilities, abs=bound)
+
+
+def test_a_classifier_on_an_encoder_of_others_goes_there(tmp_path):
+    """As `model.pretrained` makes it, with the tokenizer of the others."""
+    theirs = WRITTEN["distilbert"](tmp_path / "theirs")
+    first = write_imported(read_model(theirs), tmp_path / "first")
+    bundle = read_bundle(first)
+    sizes = bundle.section.model_dump(exclude={"kind", "head"})
+    section = TextClassifierConfig(**sizes, pooling="first")
+    torch.manual_seed(1)
+    labels = ("bad", "good")
+    model = build(section, DataSizes(bundle.config.vocabulary_size, len(labels)))
+    model.encoder.load_state_dict(load_model(bundle).encoder.state_dict())
+    told = replace(
+        bundle.config, task="text-classification", labels=labels, model=section.model_dump()
+    )
+    own = tmp_path / "own"
+    write_bundle(
+        own, model.state_dict(), told, CopiedTokenizer(first / TOKENIZER), Card("untrained")
+    )
+    assert "equal ids" in exported(own, tmp_path / "there")
 
 
 IN = ["gpt2", "gpt2 untied", "marian", "marian of two", "pegasus", "bart", "neox", "llama", "bert"]

@@ -107,17 +107,13 @@ def test_gradients_of_a_step_are_theirs(both):
     (logits_here(imported, made).tanh() * numbers("pull", [2, 7, 1])).sum().backward()
     gradients = {name: each.grad for name, each in model.named_parameters()}
     gradients["decoder.output.bias"] = torch.zeros(imported.tokenizer.size)  # not theirs
-    for name, gradient in gradients.items():
-        if name.endswith(("score.key.bias", "score.query.bias")):  # of RNNs
-            gradients[name] = torch.zeros_like(gradient)
+    biases = [name for name in gradients if name.endswith(("score.key.bias", "score.query.bias"))]
+    gradients |= {name: torch.zeros(imported.section.dim) for name in biases}  # nor are these
     written = imported.table.write(gradients, imported.vocabulary)
     names = {owner: name for name, owner in made["same"].items()}
     rnn = made["settings"]["encoder"]["type"] == "recurrent"
-    compared = {
-        name: sums
-        for name, sums in made["gradients"].items()
-        if not (rnn and name.endswith(SUMMED))
-    }
+    summed = SUMMED if rnn else ()
+    compared = {n: sums for n, sums in made["gradients"].items() if not n.endswith(summed)}
     assert len(compared) > (13 if rnn else 100)
     for name, expected in compared.items():
         gradient = written[name if name in written else names[name]]

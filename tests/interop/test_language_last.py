@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 import transformers
 from safetensors.torch import load_file, save_file
+from typer.testing import CliRunner
 
 import jumok
+from jumok.cli.main import app
 from jumok.decoding import DecodingOptions
 from jumok.errors import BundleError, ConfigError
 from jumok.interop.importing import Imported, read_model, write_imported
@@ -95,6 +97,34 @@ def test_a_source_ends_in_no_word(bundle):
     for site in (each for each in trace.sites if each.part == "cross"):
         assert float(site.weights[..., -1].max()) == 0.0  # END of ours, which is not read
         assert float(site.weights[..., -2].max()) > 0.0
+
+
+def test_it_is_trained_further_by_short_codes_and_keeps_its_languages(bundle, tmp_path):
+    source, target = tmp_path / "new.en", tmp_path / "new.ko"
+    for file, word in ((source, "cat"), (target, "위에")):
+        file.write_text("\n".join(" ".join([word] * n) for n in range(1, 13)), "utf-8")
+    done = CliRunner().invoke(
+        app,
+        [
+            *("train", "--from", str(bundle), "--source", str(source), "--target", str(target)),
+            *("--name", "new", "--runs", str(tmp_path / "runs"), "--set", "training.steps=2"),
+            *("--set", "data.source_language=en", "--set", "data.target_language=ko"),
+            *(
+                "--set",
+                "data.validation_pairs=3",
+                "--set",
+                "validation.every=2",
+                "--set",
+                "training.threads=1",
+            ),
+        ],
+    )
+    assert done.exit_code == 0, (done.output, done.exception)
+    tuned = jumok.load(tmp_path / "runs" / "new" / "model", kind=jumok.Translator)
+    assert tuned.pairs == jumok.load(bundle, kind=jumok.Translator).pairs
+    view = tuned.between("en", "ko")
+    assert view.tokenizer.pieces(view.tokenizer.encode("the")[-2:]) == ["</s>", "en_XX"]
+    assert view.translate(LINES[:1])[0].text is not None
 
 
 def test_only_one_language_is_written(bundle):

@@ -149,7 +149,7 @@ def test_a_chapter_has_one_lecture_or_several(lectures: str, named: str) -> None
     lines = report._chapter(each, Path(), "en")
     assert f"Claim ({named}): c" in lines
     assert lines.index("> 말 (001:3)") < lines.index("> 둘 (002:4)") < lines.index("v")
-    assert "What would have made it fail: not so" in lines
+    assert "Criteria for failure: not so" in lines
     assert lines[-4:] == ["| condition |", "|---|", "| 1 > 0 |", ""]
 
 

@@ -69,6 +69,9 @@ export function effectOnRow(trace, site, state, row, column, width) {
   return { kind: "occluded", nats: mean * steps.length, mean, of: next ? nameOf(trace, facts, unit, at) : null, before: chanceOf(trace, steps) };
 }
 
+/** By axis: the steps of each word. @type {WeakMap<Axis, number[][]>} */
+const wordSteps = new WeakMap();
+
 /**
  * The steps that wrote a word, or the step of a token.
  *
@@ -76,7 +79,14 @@ export function effectOnRow(trace, site, state, row, column, width) {
  */
 function stepsOf(trace, own, unit, row) {
   if (unit === "pieces") return [row];
-  return trace.axes[own].words.flatMap((word, token) => (word === row ? [token - 1] : []));
+  const axis = trace.axes[own];
+  const known = wordSteps.get(axis);
+  if (known) return known[row];
+  /** @type {number[][]} */
+  const steps = axis.texts.map(() => []);
+  axis.words.forEach((word, token) => word !== null && steps[word].push(token - 1));
+  wordSteps.set(axis, steps);
+  return steps[row];
 }
 
 /**

@@ -21,6 +21,14 @@ const UNKNOWN = /^(<unk>|\[UNK\])$/;
  */
 export function findingsOf(trace, state) {
   if (!trace.sites.length) return [];
+  const kept = known.get(trace);
+  if (kept?.base !== state.base) known.set(trace, { base: state.base, found: computed(trace, state) });
+  return known.get(trace).found;
+}
+
+const known = new WeakMap(); // of a trace: every click draws the page again
+
+function computed(trace, state) {
   const at = mapOpened(trace, state.opened);
   const finders = { unknown, dropped, added, uncertain, differs };
   return Object.entries(finders).flatMap(([kind, find]) => {
@@ -59,14 +67,19 @@ function effect({ trace, site, state, width }, row, column) {
   return effectOnRow(trace, site, state, row, column, width);
 }
 
+/** Whether a word is less probable without another, or may be: where that is not known. */
+function isNeeded(found) {
+  return !found || found.mean >= UNCHANGED;
+}
+
 /** Words that have a letter for which the model has no token. */
 function unknown(at) {
-  const { trace, site, map, width } = at;
+  const { trace, site, map } = at;
   if (trace.axes[site.keys].grid) return [];
   const { tokens } = trace.axes[site.keys];
   return map.columns.flatMap((text, column) => {
     if (!map.places.columns[column].some((key) => UNKNOWN.test(tokens[key]))) return [];
-    return [{ text, to: at.to(heaviest(at, column), column), column: column % width }];
+    return [{ text, to: at.to(heaviest(at, column), column) }];
   });
 }
 
@@ -91,9 +104,8 @@ function dropped(at) {
   const frequent = new Set(trace.findings.frequent ?? []);
   return map.columns.flatMap((text, column) => {
     if (attended.has(column) || frequent.has(column) || !SPELT.test(text)) return [];
-    const effects = written.map((row) => effect(at, row, column));
-    if (effects.some((each) => !each || each.mean >= UNCHANGED)) return [];
-    return [{ text, to: at.to(heaviest(at, column), column), column }];
+    if (written.some((row) => isNeeded(effect(at, row, column)))) return [];
+    return [{ text, to: at.to(heaviest(at, column), column) }];
   });
 }
 
@@ -105,9 +117,8 @@ function added(at) {
     const top = strongestOf(map, row);
     const even = map.places.columns[top].length / trace.axes[site.keys].tokens.length;
     if (weight(at, row, top) >= SPREAD * even && weight(at, row, top) >= (map.rest[row] ?? 0)) return [];
-    const effects = map.columns.map((_, column) => effect(at, row, column));
-    if (effects.some((each) => !each || each.mean >= UNCHANGED)) return [];
-    return [{ text: map.rows[row], to: at.to(row, null), row }];
+    if (map.columns.some((_, column) => isNeeded(effect(at, row, column)))) return [];
+    return [{ text: map.rows[row], to: at.to(row, null) }];
   });
 }
 
@@ -116,14 +127,14 @@ function uncertain(at) {
   const { trace, site, map, reads } = at;
   const { writes } = trace.kind;
   if (writes === "label") return trace.steps.filter((step) => Math.exp(step.log_probability) < UNCERTAIN)
-    .map((step) => ({ text: trace.output, chance: Math.exp(step.log_probability), to: null, row: 0 }));
+    .map((step) => ({ text: trace.output, chance: Math.exp(step.log_probability), to: null }));
   const { gaps = [], prompt = 0 } = trace.findings;
   const stepsBehind = (row) => (writes === "gaps" ? map.places.rows[row].map((query) => gaps.indexOf(query))
     : map.places.rows[row].map((query) => query - (reads ? 1 : 0))).filter((step) => step >= prompt && step < trace.steps.length);
   if (!trace.steps.length || (writes !== "gaps" && !site.writes)) return [];
   const rows = writes === "gaps" ? map.rows.map((_, row) => row) : at.rows;
   return rows.map((row) => [row, stepsBehind(row)]).filter(([, steps]) => steps.length)
-    .map(([row, steps]) => ({ text: map.rows[row], chance: chanceOf(trace, steps), to: at.to(row, null), row }))
+    .map(([row, steps]) => ({ text: map.rows[row], chance: chanceOf(trace, steps), to: at.to(row, null) }))
     .filter(({ chance }) => chance < UNCERTAIN).sort((a, b) => a.chance - b.chance);
 }
 
@@ -140,7 +151,7 @@ function differs(at) {
     const used = effects.reduce((best, each, column) => (each && (best < 0 || each.nats > effects[best].nats) ? column : best), -1);
     if (used < 0 || used === seen || !effects[seen] || effects[used].nats - effects[seen].nats < HALVED) return [];
     const [without, most] = [effects[seen], effects[used]];
-    return [{ text: map.rows[row], seen: map.columns[seen], used: map.columns[used], share: weight(at, row, seen), without, most, row, to: at.to(row, used) }];
+    return [{ text: map.rows[row], seen: map.columns[seen], used: map.columns[used], share: weight(at, row, seen), without, most, to: at.to(row, used) }];
   });
   return apart.sort((a, b) => b.most.nats - b.without.nats - (a.most.nats - a.without.nats)).slice(0, 1);
 }

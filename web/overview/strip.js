@@ -32,12 +32,12 @@ export function headStrip(trace, state, words, { row, onTry, onChoose }) {
   const effects = trace.page.baseline ? {} : trace.findings.ablation ?? {};
   const most = Math.max(1e-9, ...Object.values(effects).flatMap((heads) => heads.map((steps) => Math.abs(total(steps)))));
   const waiting = []; // what is drawn after the first picture
-  const scale = small ? mostOfAll(trace, row) : 1;
+  const scale = small && !trace.page.partial ? mostOfAll(trace, row) : null; // while arrays are missing, nothing is drawn
   /** @param {Site} site */
   const button = (site, head) => {
     const on = site === shown && head === chosen;
     const image = small ? element("img", { alt: "" }) : element("span", { "aria-hidden": "true" }); // no canvas: a hundred of them would slow each frame of the bands
-    waiting.push(() => draw(image, trace, site, head, row, small ? scale : null));
+    waiting.push(() => draw(image, trace, site, head, row, scale));
     const effect = effects[site.name]?.[head];
     const name = head === "mean" ? words.mean : `${words.head} ${head + 1}`;
     const label = `${words[site.part]}, ${words.layerNumber(site.layer + 1)}, ${name}${effect ? `; ${words.change} ${total(effect).toFixed(2)}` : ""}`;
@@ -63,7 +63,7 @@ export function headStrip(trace, state, words, { row, onTry, onChoose }) {
   // The first picture does not wait for these; a page whose arrays are not all there yet is drawn again.
   if (!trace.page.partial) requestAnimationFrame(() => setTimeout(() => drawInTurn(waiting)));
   const effective = Object.keys(effects).length > 0;
-  const said = [small ? words.headStripHelp : words.headStripSquares, ...(small ? [words.headStripScale(percentOf(scale))] : []), ...(effective ? [words.headStripEffect] : [])];
+  const said = [small ? words.headStripHelp : words.headStripSquares, ...(scale ? [words.headStripScale(percentOf(scale))] : []), ...(effective ? [words.headStripEffect] : [])];
   return element("aside", { class: "heads", "aria-label": words.headStrip }, element("p", { class: "muted" }, said.join(" ")), node);
 }
 

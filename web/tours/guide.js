@@ -44,7 +44,7 @@ export function guide({ tours: held = [], live }, state, open) {
   };
   document.addEventListener("keydown", (event) => escape(event), true);
   function escape(event) {
-    if (event.key !== "Escape" || event.isComposing || document.querySelector(".tooltip:not([hidden])")) return;
+    if (event.key !== "Escape" || event.isComposing || document.querySelector(".tooltip:not([hidden]), #share[open], #text:focus")) return;
     if (!list.hidden) {
       toggle(false);
       button.focus();

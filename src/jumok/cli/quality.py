@@ -2,10 +2,10 @@
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from jumok.bundle.card import Score
 from jumok.bundle.reading import Bundle
@@ -56,6 +56,7 @@ class QualityCheck:
 
     Attributes:
         quantized: the model with fewer bits, which may still be refused.
+        known: what was measured of the whole model, for the next one that is compared with it.
     """
 
     model: Bundle
@@ -66,6 +67,14 @@ class QualityCheck:
     beam: int
     batch: int
     languages: tuple[str | None, str | None] = (None, None)
+    known: dict[str, Any] = field(default_factory=dict)
+
+    def once(self, what: str, measure: Callable[[], Data]) -> Data:
+        """What is known, or is measured now."""
+        if what not in self.known:
+            self.known[what] = measure()
+        found: Data = self.known[what]
+        return found
 
 
 def own_data(model: Bundle, find: Callable[[Config, Path], Data | None], do: str) -> Data:
@@ -162,11 +171,11 @@ def measure_translation(asked: QualityCheck) -> ComparedModels:
         for bundle in (asked.model, asked.quantized)
     ]
     on = f"{', '.join(each.title for each in corpora)}: {len(pairs):,} sentences, beam {asked.beam}"
-    scores, seconds = [], []
-    for translator in translators:
+
+    def scored(translator: Translator) -> tuple[tuple[Score, ...], float]:
         started = time.process_time()
         translations = _translate_batches(translator, sources, asked.beam, asked.batch)
-        seconds.append(time.process_time() - started)
+        seconds = time.process_time() - started
         measured = score_text(
             [each.text for each in translations],
             references,
@@ -174,10 +183,14 @@ def measure_translation(asked: QualityCheck) -> ComparedModels:
             metrics=("bleu", "chrf"),
             resamples=0,
         )
-        scores.append(tuple(replace(each, on=on) for each in read_as(measured, **MODEL_ALONE)))
-    greedy = _translate_batches(translators[0], sources, 1, asked.batch)
-    equal = _translation_agreement(asked, translators[0], sources, greedy)
-    return ComparedModels(on, scores[0], scores[1], equal, (seconds[0], seconds[1]))
+        return tuple(replace(each, on=on) for each in read_as(measured, **MODEL_ALONE)), seconds
+
+    first, second = translators
+    before, before_seconds = asked.once("scores", lambda: scored(first))
+    after, seconds = scored(second)
+    greedy = asked.once("greedy", lambda: _translate_batches(first, sources, 1, asked.batch))
+    equal = _translation_agreement(asked, first, sources, greedy)
+    return ComparedModels(on, before, after, equal, (before_seconds, seconds))
 
 
 def _pairs_of_run(config: Config, run: Path) -> Sequence[Corpus] | None:
@@ -249,7 +262,7 @@ def measure_language_model(asked: QualityCheck) -> ComparedModels:
         own = corpus.file.name, list(documents(corpus, first.documents))
     assert own is not None
     name, texts = own
-    before = joined_scores(first.score(texts, batch_size=asked.batch))
+    before = asked.once("scores", lambda: joined_scores(first.score(texts, batch_size=asked.batch)))
     with computing_in(second.model, asked.quantized.input_precision):
         after = joined_scores(second.score(texts, batch_size=asked.batch))
         equal = text_agreement(
@@ -306,7 +319,8 @@ def measure_labels(asked: QualityCheck) -> ComparedModels:
         )
         return judged
 
-    first, second = evaluated(asked.model), evaluated(asked.quantized)
+    first = asked.once("labels", lambda: evaluated(asked.model))
+    second = evaluated(asked.quantized)
     equal = sum(one == other for one, other in zip(first.outputs, second.outputs, strict=True))
     on = f"{asked.data.name}: {first.examples}"
     before, after = (

@@ -214,7 +214,7 @@ def labelled_text(model: TextClassifier, tokens: Int[Tensor, "1 text"], label: i
         return model.vectors(text if same else text.expand(rows, -1))[:, None]
 
     words: dict[str, Editable] = {"text": model.encoder.embedding}
-    # What each state is worth in the vector: this is what pooling makes of their numbers.
+    # The share of each state in the vector: what pooling makes of their numbers.
     summary = model.pool(torch.eye(length)[None], None).double().numpy()
     return ForcedTarget(words, {"text": length}, "", written, states, model.output, summary)
 

@@ -135,7 +135,7 @@ def _moved(examples: Sequence["UnseenExample"], translator: "Translator") -> lis
 
 
 def example_to_show(examples: Sequence["UnseenExample"], moved: Sequence[int]) -> "UnseenExample":
-    """Of the examples that equal their references, or of all, that whose words move farthest."""
+    """The right example, or any if none is right, whose words move farthest."""
     right = [at for at, each in enumerate(examples) if each.output == each.reference]
     return examples[max(right or range(len(examples)), key=moved.__getitem__)]
 

@@ -190,9 +190,8 @@ def of_bytes(source: Source, settings: FairseqSettings) -> Vocabulary:
 def of_subwords(source: Source, settings: FairseqSettings, *, rule: NameRows) -> Vocabulary:
     """A SentencePiece model; targets of mBART open with their language."""
     start = settings.decoder_start_token_id
-    if start is None:
-        start = _described_target(source)
-    special = settings.pad_token_id, start, settings.eos_token_id
+    first: int | str = _described_target(source) if start is None else start
+    special = settings.pad_token_id, first, settings.eos_token_id
     return text_vocabulary(source, settings.vocab_size, special, rule)
 
 

@@ -38,7 +38,7 @@ HEADLINES: dict[str, tuple[str, str]] = {
     ),
     "language-model": (
         "a language model in one page",
-        "This page contains a whole language model. Type: it writes on here, sends nothing, and "
+        "This page contains a whole language model. Type: it continues here, sends nothing, and "
         "shows what it attended to.",
     ),
     "captioning": (

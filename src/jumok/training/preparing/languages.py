@@ -1,5 +1,6 @@
 """The languages of a translator that is trained, and the tokens that name them."""
 
+from itertools import permutations
 from pathlib import Path
 from typing import NamedTuple
 
@@ -8,7 +9,7 @@ from jumok.bundle.card import Pair as LanguagePair
 from jumok.config.data import DataConfig
 from jumok.data.tokenizer import UNKNOWN, Tokenizer, language_tag
 from jumok.errors import ConfigError
-from jumok.systems.translation.languages import chosen_pair
+from jumok.systems.translation.languages import chosen_pair, tokenizer_between
 from jumok.training.folder import START
 from jumok.training.start import PretrainedModel
 
@@ -18,6 +19,11 @@ class ModelLanguages(NamedTuple):
 
     tokens: dict[str, LanguageTokens]
     pairs: tuple[LanguagePair, ...]
+
+    def tokenizer(self, whole: Tokenizer, pair: LanguagePair) -> Tokenizer:
+        """What cuts the texts of a pair, whose codes may be short (`matching`)."""
+        every = self.pairs or tuple(permutations(self.tokens, 2))
+        return tokenizer_between(whole, self.tokens, chosen_pair(every, *pair) if every else pair)
 
 
 def languages_of(data: DataConfig, tokenizer: Tokenizer, home: Path) -> ModelLanguages:

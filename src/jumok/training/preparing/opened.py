@@ -10,7 +10,6 @@ from jumok.data.pairs.corpus import Corpus, read_pairs
 from jumok.data.pairs.prepared import ShardedPairs
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import ConfigError, DataError, Location
-from jumok.systems.translation.languages import tokenizer_between
 from jumok.training.preparing.languages import languages_of
 from jumok.training.preparing.pairs import PreparedPairs, corpus_of_pairs, with_validation
 from jumok.training.task import Reporter
@@ -42,7 +41,7 @@ def prepare_shards(
         )
     (pair,) = config.data.pairs
     named = languages_of(config.data, tokenizer, folder)
-    its = tokenizer_between(tokenizer, named.tokens, pair)
+    its = named.tokenizer(tokenizer, pair)
     pairs = ((pair, each) for each in chain.from_iterable(read_pairs(one) for one in check))
     every = tokenizer, named, {pair: its}
     return with_validation(config, every, stores, pairs, cache, say, held_out=False)

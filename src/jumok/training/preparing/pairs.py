@@ -25,7 +25,6 @@ from jumok.data.pairs.store import prepare as prepare_corpus
 from jumok.data.report import CorpusReport
 from jumok.data.store import digest
 from jumok.data.tokenizer import Tokenizer
-from jumok.systems.translation.languages import tokenizer_between
 from jumok.training.folder import CLEANING, SMALLWORLD, TEST, VALIDATION
 from jumok.training.preparing.held_out import HeldOut
 from jumok.training.preparing.languages import ModelLanguages, languages_of
@@ -152,9 +151,7 @@ def prepare_translation(
     file, targets = folder / "tokenizer.model", dict.fromkeys(target for _, target in several)
     tokenizer = learn_tokenizer(config.tokenizer, lines, file, config.seed, say, [*targets])
     named = languages_of(config.data, tokenizer, folder)
-    tokenizers = {
-        pair: tokenizer_between(tokenizer, named.tokens, pair) for pair in config.data.pairs
-    }
+    tokenizers = {pair: named.tokenizer(tokenizer, pair) for pair in config.data.pairs}
     own = [tokenizers[config.data.pair_of(one)] for one in config.data.train]
     filters = Filters(config.data.max_tokens, config.data.max_ratio)
     stores = []

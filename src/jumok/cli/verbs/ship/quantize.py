@@ -4,7 +4,7 @@ import json
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -78,13 +78,14 @@ def quantize(
     use_threads(machine.threads)
     bundle = read_bundle(Path(model))
     _check_quantisable(bundle, to, output, force)
+    known: dict[str, Any] = {}
     with TemporaryDirectory() as room:
         for in_groups in (False, True):
             folder = Path(room) / f"{in_groups}"
             small = read_bundle(
                 write_quantised(folder, bundle, to, bundle.card, in_groups=in_groups)
             )
-            compared = _compared(bundle, small, measured, beam, machine.batch)
+            compared = _compared(bundle, small, measured, beam, machine.batch, known)
             quality, faults = _lost(bundle, to, compared)
             if not faults or compared is None or to != "int8" or not can_group(bundle.section):
                 break
@@ -100,9 +101,14 @@ def quantize(
 
 
 def _compared(
-    bundle: "Bundle", small: "Bundle", measured: LossData, beam: int, batch: int
+    bundle: "Bundle",
+    small: "Bundle",
+    measured: LossData,
+    beam: int,
+    batch: int,
+    known: dict[str, Any],
 ) -> "ComparedModels | None":
-    """None: this kind of model is not measured."""
+    """None: this kind of model is not measured; `known`: as in `QualityCheck`."""
     kind = KINDS.get(bundle.config.task)
     if kind is None or kind.quality is None:
         return None
@@ -119,6 +125,7 @@ def _compared(
             beam,
             batch,
             (measured.from_, measured.into),
+            known,
         )
     )
     return compared

@@ -210,10 +210,10 @@ class _Rows:
             (TABLES.target, "decoder.embedding.table", target, self.settings.decoder),
         ):
             factor = (words[0][0] if side.embeddings.scale else 1) / width
-            how = Scaled(factor**0.5), FilledUp((), words), VocabularyRows(name == TABLES.source)
-            yield TensorRow((name,), (here,), how)
-        how = FilledUp((), self.shown), VocabularyRows()
-        yield TensorRow((TABLES.output,), ("decoder.output.weight",), how)
+            filled = Scaled(factor**0.5), FilledUp((), words)
+            yield TensorRow((name,), (here,), (*filled, VocabularyRows(name == TABLES.source)))
+        output = FilledUp((), self.shown), VocabularyRows()
+        yield TensorRow((TABLES.output,), ("decoder.output.weight",), output)
         if not self.settings.one_vocabulary:
             yield TensorRow((), ("decoder.output.bias",), (OutputBias(None),))
 

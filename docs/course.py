@@ -1,0 +1,264 @@
+"""`python docs/course.py`: what the chapters of the course have from elsewhere.
+
+The verdicts of labs, from docs/lab/NAME.json, between the marks `<!-- lab: NAME -->` and
+`<!-- end -->`; and the figures in docs/course/figures, computed by the chapters' own formulas.
+"""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from unicodedata import east_asian_width
+
+import torch
+from torch import Tensor
+
+from jumok_lectures.course.exercises import chapter_01, chapter_08, chapter_10
+
+DOCS = Path(__file__).parent
+COURSE = DOCS / "course"
+LAB = re.compile(r"(<!-- lab: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+CELL, LINE, LETTER, MARGIN = 46, 28, 7.5, 14
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A table of numbers: a title, the names of rows and columns, and the cells."""
+
+    title: str
+    rows: Sequence[str]
+    columns: Sequence[str]
+    cells: Tensor
+    form: str = ".2f"
+
+
+def drawn(panels: Sequence[Panel]) -> str:
+    """The panels side by side, as SVG; the darker a cell, the larger its number."""
+    parts, x, height = [], float(MARGIN), 0.0
+    for panel in panels:
+        left = max((_width(name) for name in panel.rows), default=0) + 6
+        across = max(CELL, *(_width(name) + 8 for name in panel.columns))
+        parts.append(_text(x + left, 20, panel.title, "start", 14))
+        for number, name in enumerate(panel.columns):
+            parts.append(_text(x + left + (number + 0.5) * across, 42, name))
+        for number, name in enumerate(panel.rows):
+            parts.append(_text(x + left - 6, 50 + (number + 0.65) * LINE, name, "end"))
+        parts += _cells(panel, x + left, across)
+        x += left + across * panel.cells.shape[1] + 2 * MARGIN
+        height = max(height, 50 + LINE * panel.cells.shape[0] + MARGIN)
+    size = f'viewBox="0 0 {x:.0f} {height:.0f}" width="{x:.0f}" height="{height:.0f}"'
+    title = escape("; ".join(panel.title for panel in panels))
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" '
+            'font-family="sans-serif" font-size="12">',
+            f"<title>{title}</title>",
+            '<rect width="100%" height="100%" fill="#fff"/>',
+            *parts,
+            "</svg>\n",
+        ]
+    )
+
+
+def _width(name: str) -> float:
+    """The width of a name; a letter of Hangul is wider than a Latin one."""
+    return sum(LETTER * (1.7 if east_asian_width(letter) == "W" else 1) for letter in name)
+
+
+def _cells(panel: Panel, x: float, across: float) -> list[str]:
+    finite = panel.cells[panel.cells.isfinite()]
+    lowest, highest = float(finite.min()), float(finite.max())
+    parts = []
+    for row, numbers in enumerate(panel.cells.tolist()):
+        for column, number in enumerate(numbers):
+            hidden = number == float("-inf")
+            share = 0.0 if hidden else (number - lowest) / ((highest - lowest) or 1.0)
+            fill = "#ddd" if hidden else f"hsl(215 70% {96 - 46 * share:.0f}%)"
+            place = f'x="{x + column * across:.1f}" y="{50 + row * LINE}"'
+            parts.append(
+                f'<rect {place} width="{across:.1f}" height="{LINE}" fill="{fill}" stroke="#fff"/>'
+            )
+            words = "−∞" if hidden else format(number, panel.form).replace("-", "−")
+            middle, color = x + (column + 0.5) * across, "#fff" if share > 0.6 else "#111"
+            parts.append(_text(middle, 50 + (row + 0.65) * LINE, words, color=color))
+    return parts
+
+
+def _text(
+    x: float, y: float, words: str, anchor: str = "middle", size: int = 12, color: str = "#111"
+) -> str:
+    return (
+        f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size}" '
+        f'fill="{color}">{escape(words)}</text>'
+    )
+
+
+def table(*rows: Sequence[float]) -> Tensor:
+    """A table of double precision."""
+    return torch.tensor(rows, dtype=torch.float64)
+
+
+def figures() -> dict[str, str]:
+    """The figures, by the name of their file."""
+    pair, scores = ("Thinking", "Machines"), table([112, 96])
+    weights = (scores / 8).softmax(-1)
+    note = (
+        Panel("q·k", pair[:1], pair, scores, ".0f"),
+        Panel("÷ √64", (), pair, scores / 8, ".0f"),
+        Panel("softmax", (), pair, weights),
+        Panel("0.88 v₁ + 0.12 v₂", (), ("z₁[1]", "z₁[2]"), weights @ torch.eye(2).double()),
+    )
+    return {
+        "00.svg": drawn(note),
+        "01.svg": drawn(_states()),
+        "02.svg": drawn(_pie()),
+        "03.svg": drawn(_products()),
+        "04.svg": drawn(_roles()),
+        "05.svg": drawn(_widths()),
+        "06.svg": drawn(_student()),
+        "07.svg": drawn(_masked()),
+        "08.svg": drawn(_positions()),
+        "09.svg": drawn(_heads()),
+        "10.svg": drawn(_normed()),
+        "11.svg": drawn(_crossed()),
+    }
+
+
+def _states() -> list[Panel]:
+    """The states of an RNN that reads four words: the last one is all that the decoder gets."""
+    words = table([1, 0], [0, 1], [1, 1], [0, 0])
+    w, u = torch.eye(2).double(), table([0.5, 0], [0, 0.5])
+    states = torch.stack([chapter_01.encode(words[: n + 1], w, u) for n in range(4)])
+    names = ("I", "am", "a", "student")
+    return [
+        Panel("x", names, ("x[1]", "x[2]"), words, ".0f"),
+        Panel("h = tanh(x W + h U)", (), ("h[1]", "h[2]"), states),
+        Panel("c = h₄", (), ("c[1]", "c[2]"), states[-1:]),
+    ]
+
+
+def _pie() -> list[Panel]:
+    """The table of note 000, with scores of 3 where a French word translates an English one."""
+    english, french = ("he", "hit", "me", "with", "a", "pie"), ("il", "a", "m'", "entarté")
+    scores = torch.zeros(4, 6).double()
+    for row, column in ((0, 0), (1, 1), (2, 2), (3, 1), (3, 3), (3, 4), (3, 5)):
+        scores[row, column] = 3
+    return [
+        Panel("a", french, english, scores, ".0f"),
+        Panel("α = softmax(a)", french, english, scores.softmax(-1)),
+    ]
+
+
+def _products() -> list[Panel]:
+    names, keys = (
+        ("[4, 5]", "[−5, 2]", "[40, 50]", "[2, 3]"),
+        table([4, 5], [-5, 2], [40, 50], [2, 3]),
+    )
+    query = table([2, 3])
+    return [
+        Panel("[2, 3]·k", (), names, query @ keys.T, ".0f"),
+        Panel("|k − [2, 3]|", (), names, torch.cdist(query, keys), ".1f"),
+    ]
+
+
+def _roles() -> list[Panel]:
+    x, swap, double = table([1, 0], [0, 1]), table([0, 1], [1, 0]), table([2, 0], [0, 2])
+    weights = (x @ swap @ x.T / 2**0.5).softmax(-1)
+    none = ("", "")
+    return [
+        Panel("x", ("x₁", "x₂"), none, x, ".0f"),
+        Panel("Q = x W_Q", (), none, x @ swap, ".0f"),
+        Panel("K = x W_K", (), none, x, ".0f"),
+        Panel("V = x W_V", (), none, x @ double, ".0f"),
+        Panel("softmax(QKᵀ/√2)", (), none, weights),
+        Panel("y", (), none, weights @ x @ double),
+    ]
+
+
+def _widths() -> list[Panel]:
+    """The softmax of the same five scores: their spread grows with √d_k, unless it is divided."""
+    scores, widths = table([-1.2, -0.6, 0, 0.6, 1.2]), (1, 16, 64, 1024)
+    plain = torch.cat([(scores * width**0.5).softmax(-1) for width in widths])
+    even = torch.cat([scores.softmax(-1)] * len(widths))
+    names, keys = [f"d_k = {width}" for width in widths], ("k₁", "k₂", "k₃", "k₄", "k₅")
+    return [
+        Panel("softmax(q·k)", names, keys, plain),
+        Panel("softmax(q·k/√d_k)", names, keys, even),
+    ]
+
+
+def _student() -> list[Panel]:
+    names = ("i", "am", "a", "student")
+    query, key = table([1, 0], [1, 1], [0, 1], [1, 2]), table([2, 0], [1, 1], [0, 1], [2, 2])
+    scores = query @ key.T
+    return [
+        Panel("QKᵀ", names, names, scores, ".0f"),
+        Panel("softmax(QKᵀ/√2)", names, names, (scores / 2**0.5).softmax(-1)),
+    ]
+
+
+def _masked() -> list[Panel]:
+    """Eight words, of equal scores."""
+    names = [str(number) for number in range(1, 9)]
+    allowed = torch.ones(8, 8).tril().bool()
+    scores = torch.zeros(8, 8).double().masked_fill(~allowed, -torch.inf)
+    return [
+        Panel("QKᵀ + M", names, names, scores, ".0f"),
+        Panel("softmax", names, names, scores.softmax(-1)),
+    ]
+
+
+def _positions() -> list[Panel]:
+    names = [f"pos {number}" for number in range(8)]
+    columns = [f"{name} {pair}" for pair in range(4) for name in ("sin", "cos")]
+    return [Panel("PE", names, columns, chapter_08.sinusoidal(8, 8))]
+
+
+def _heads() -> list[Panel]:
+    """One head that prefers the word itself, and one that prefers the noun."""
+    names = ("animal", "street", "it")
+    first, second = table([3, 0, 1], [0, 3, 1], [1, 1, 3]), table([1, 0, 1], [0, 1, 1], [3, 1, 0])
+    return [
+        Panel("head 1", names, names, first.softmax(-1)),
+        Panel("head 2", names, names, second.softmax(-1)),
+    ]
+
+
+def _normed() -> list[Panel]:
+    x, ones = table([1, 2, 3, 6]), torch.ones(4).double()
+    return [
+        Panel("x", (), ("",) * 4, x, ".0f"),
+        Panel("x − μ, μ = 3", (), ("",) * 4, x - 3, ".0f"),
+        Panel("(x − μ)/σ, σ = 1.87", (), ("",) * 4, chapter_10.layer_norm(x, ones, 0 * ones)),
+    ]
+
+
+def _crossed() -> list[Panel]:
+    source, target = ("I", "am", "a", "student"), ("나는", "학생", "이다")
+    scores = table([3, 1, 0, 0], [0, 0, 1, 3], [0, 3, 0, 1])
+    return [Panel("softmax(QKᵀ/√d_k)", target, source, scores.softmax(-1))]
+
+
+def filled(path: Path) -> str:
+    """A chapter with the verdicts of the labs as they are now."""
+    language = "ko" if path.name.endswith(".ko.md") else "en"
+
+    def verdict(mark: re.Match[str]) -> str:
+        results = json.loads((DOCS / "lab" / f"{mark[2]}.json").read_text("utf-8"))
+        return f"{mark[1]}\n{results['text'][language]['verdict']}\n\n{mark[3]}"
+
+    return LAB.sub(verdict, path.read_text("utf-8"))
+
+
+def files() -> dict[Path, str]:
+    """What each file is to have."""
+    drawings = {COURSE / "figures" / name: text for name, text in figures().items()}
+    return {**drawings, **{path: filled(path) for path in sorted(COURSE.glob("*.md"))}}
+
+
+if __name__ == "__main__":
+    for path, text in files().items():
+        path.write_text(text, "utf-8")

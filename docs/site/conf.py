@@ -1,0 +1,68 @@
+"""Sphinx's settings of the site; build.py gives the language and the folders."""
+
+import importlib.metadata
+import sys
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+
+project = "jumok"
+copyright = "the jumok developers"
+release = version = importlib.metadata.version("jumok")
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+exclude_patterns: list[str] = []
+
+myst_heading_anchors = 4  # as GitHub makes them
+myst_enable_extensions = ["colon_fence"]
+myst_linkify_fuzzy_links = False
+default_role = "code"
+napoleon_use_ivar = True
+autodoc_typehints = "signature"
+autodoc_member_order = "bysource"
+autodoc_default_options = {"members": True, "show-inheritance": False}
+python_maximum_signature_line_length = 88
+add_module_names = False
+
+html_theme = "furo"
+html_title = "jumok · 주목"
+html_static_path = [str(HERE / "static")]
+html_css_files = ["site.css"]
+templates_path = [str(HERE / "templates")]
+html_sidebars = {
+    "**": [
+        "sidebar/brand.html",
+        "sidebar/language.html",
+        "sidebar/search.html",
+        "sidebar/scroll-start.html",
+        "sidebar/navigation.html",
+        "sidebar/scroll-end.html",
+    ]
+}
+html_copy_source = False
+html_show_sphinx = False
+html_domain_indices = False
+
+
+def literal(app: Any, what: str, name: str, found: Any, options: Any, lines: list[str]) -> None:
+    """Examples and tables of a docstring are shown as they are: indented text after an empty line."""
+    written: list[str] = []
+    before = ""
+    for number, line in enumerate(lines):
+        table = line.startswith("|")
+        opens = table and not before.startswith("|")
+        if line.startswith("    ") and before and not before.startswith(" "):
+            opens = not lines[number - 1].strip()
+        written += ["", "::", ""] if opens else []
+        written.append(f"    {line}" if table else line)
+        before = line if line.strip() else before
+    lines[:] = written
+
+
+def setup(app: Any) -> None:
+    """Adds the search of Korean, by which English words are found, too."""
+    from korean import Korean
+
+    app.add_search_language(Korean)
+    app.connect("autodoc-process-docstring", literal, priority=100)  # before napoleon

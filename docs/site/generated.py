@@ -1,0 +1,191 @@
+"""The pages that are made from the code: commands, keys of recipes, and public names."""
+
+import types
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from typing import Any, Literal, Union, get_args, get_origin
+
+import typer
+from annotated_types import Ge, Gt, Le, Lt
+from pydantic.fields import FieldInfo
+
+import jumok
+from jumok.cli.main import app
+from jumok.config.section import Section
+from jumok.kinds import KINDS
+
+MODULES = (
+    "jumok.plot",
+    "jumok_lectures",
+    "jumok.parts",
+    "jumok.kinds",
+    "jumok.plugins",
+    "jumok.attention.interfaces",
+    "jumok.layers.interfaces",
+    "jumok.positions.interfaces",
+    "jumok.data.files.tables",
+    "jumok.decoding.options",
+    "jumok.errors",
+)
+"""The modules whose names users meet, besides `jumok` itself."""
+
+COMMANDS = {
+    "en": ("# Commands and options\n\nWhat `--help` prints, of every command.\n", "option | meaning"),
+    "ko": ("# 명령과 옵션\n\n모든 명령의 `--help`입니다.\n", "옵션 | 뜻"),
+}
+KEYS = {
+    "en": (
+        "# Keys of recipes\n\nThe sections of each kind of model (`model.kind`), with every key, "
+        "its values and its default; a section that an earlier kind has names that kind. "
+        "The comments of the recipes explain them: "
+        "`jumok recipes show NAME`.\n",
+        "| key | values | default |\n|---|---|---|\n",
+    ),
+    "ko": (
+        "# 레시피의 키\n\n모델의 종류(`model.kind`)마다 레시피의 섹션과 모든 키, 값, 기본값을 "
+        "적었습니다. 앞의 종류와 같은 섹션에는 그 종류의 이름만 있습니다. 뜻은 레시피의 주석에 있습니다(`jumok recipes show NAME`).\n",
+        "| 키 | 값 | 기본값 |\n|---|---|---|\n",
+    ),
+}
+API = {
+    "en": "# Python reference\n\nThe public names, with the docstrings of the code.\n",
+    "ko": "# 파이썬 참고 문서\n\n공개된 이름과 코드의 독스트링입니다(영어).\n",
+}
+
+
+def cell(text: object) -> str:
+    """Text for a table."""
+    return " ".join(str(text).split()).replace("|", "\\|")
+
+
+def options_of(command: Any) -> Iterator[str]:
+    """The rows of a command's arguments and options."""
+    for each in command.params:
+        text = getattr(each, "help", None)
+        if text and not getattr(each, "hidden", False):
+            names = ", ".join(f"`{name}`" for name in (*each.opts, *each.secondary_opts))
+            if each.param_type_name == "argument":
+                names = f"`{each.metavar or each.name.upper()}`"
+            yield f"| {names} | {cell(text)} |\n"
+
+
+def sections_of(command: Any, name: str, head: str) -> Iterator[str]:
+    """A command, or those of a group."""
+    if hasattr(command, "commands"):
+        for below, each in command.commands.items():
+            yield from sections_of(each, f"{name} {below}", head)
+        return
+    about = (command.help or "").replace("\b", "").strip()
+    rows = "".join(options_of(command))
+    yield f"\n## {name}\n\n{about}\n"
+    if rows:
+        yield f"\n| {head} |\n|---|---|\n{rows}"
+
+
+def commands(language: str) -> str:
+    """Every command with its options."""
+    root = typer.main.get_command(app)
+    about, head = COMMANDS[language]
+    found = (sections_of(each, f"jumok {name}", head) for name, each in root.commands.items())
+    return about + "".join(row for each in found for row in each)
+
+
+MACHINE = 2**31
+"""Bounds from here on are those of computers."""
+LIMITS = {Ge: ">= {}", Gt: "> {}", Le: "<= {}", Lt: "< {}"}
+
+
+def described(kind: Any) -> str:
+    """The values that a type has."""
+    if get_origin(kind) is Literal:
+        return ", ".join(f"`{each}`" for each in get_args(kind))
+    if get_origin(kind) in (Union, types.UnionType):
+        return " / ".join(described(each) for each in get_args(kind) if each is not type(None))
+    if hasattr(kind, "__metadata__"):  # Annotated
+        return limited(described(get_args(kind)[0]), kind.__metadata__)
+    if get_origin(kind) is tuple:
+        return ", ".join(described(each) for each in get_args(kind) if each is not Ellipsis)
+    return f"{getattr(kind, '__name__', kind)}"
+
+
+def limited(name: str, metadata: Any) -> str:
+    """With the bounds that pydantic checks."""
+    found = []
+    for each in metadata:
+        for held in getattr(each, "metadata", [each]):
+            for limit, form in LIMITS.items():
+                if isinstance(held, limit):
+                    value = getattr(held, type(held).__name__.lower())
+                    found += [form.format(value)] if value < MACHINE else []
+    return " ".join([name, *found])
+
+
+def inner(kind: Any) -> Iterator[type[Section]]:
+    """The sections that a type holds."""
+    if isinstance(kind, type) and issubclass(kind, Section):
+        yield kind
+    for each in get_args(kind):
+        yield from inner(each)
+
+
+Seen = dict[tuple[str, type[Section]], str]
+
+
+def keys_of(section: type[Section], path: str, kind: str, seen: Seen, head: str) -> Iterator[str]:
+    """The tables of a section and of those below it; one that an earlier kind has is named."""
+    first = seen.setdefault((path, section), kind)
+    if first != kind:
+        yield f"\n**{path}**: `{first}`\n"
+        return
+    rows, below = "", []
+    for name, field in section.model_fields.items():
+        held = list(inner(field.annotation))
+        below += [(each, f"{path}.{name}" if path else name) for each in held]
+        if not held:
+            values = limited(described(field.annotation), field.metadata)
+            rows += f"| `{name}` | {cell(values)} | {default_of(field)} |\n"
+    if rows:
+        yield f"\n**{path or '[ ]'}**\n\n{head}{rows}"
+    for each, where in below:
+        yield from keys_of(each, where, kind, seen, head)
+
+
+def default_of(field: FieldInfo) -> str:
+    return "" if field.is_required() else f"`{cell(field.get_default(call_default_factory=True))}`"
+
+
+def recipe_keys(language: str) -> str:
+    """Every key that a recipe may have, by the kind of its model."""
+    about, head = KEYS[language]
+    text, seen = about, Seen()
+    for name, kind in KINDS.items():
+        if kind.recipe is None:  # it is not trained here
+            continue
+        tables = "".join(keys_of(kind.entry("recipe"), "", name, seen, head))
+        text += f"\n## {name}\n{tables}"
+    return text
+
+
+def api(language: str) -> str:
+    """The public names, as Sphinx's autodoc documents them."""
+    names = [name for name in jumok.__all__ if name != "plot"]
+    lines = [API[language], "\n## jumok\n\n```{eval-rst}\n"]
+    for name in names:
+        found = getattr(jumok, name)
+        kind = "class" if isinstance(found, type) else "function" if callable(found) else "data"
+        if isinstance(found, type) and issubclass(found, Exception):
+            kind = "exception"
+        lines.append(f".. auto{kind}:: jumok.{name}\n")
+    lines.append("```\n")
+    for module in MODULES:
+        import_module(module)
+        lines.append(f"\n## {module}\n\n```{{eval-rst}}\n.. automodule:: {module}\n```\n")
+    return "".join(lines)
+
+
+GENERATED: dict[str, Callable[[str], str]] = {
+    "commands": commands,
+    "recipe-keys": recipe_keys,
+    "api": api,
+}
+"""What each page is made by."""

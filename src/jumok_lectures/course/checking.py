@@ -1,0 +1,98 @@
+"""`check` of a notebook and of `jumok course check`: an answer, and what is said about it."""
+
+import contextlib
+import io
+import json
+import os
+import traceback
+from pathlib import Path
+
+from jumok.errors import ConfigError, Location
+from jumok_lectures.course.catalog import EXERCISES, of_chapter
+from jumok_lectures.course.exercise import Verdict, judge
+from jumok_lectures.text import Text
+from jumok_lectures.texts import Texts
+
+T = Texts("course")
+
+
+def check(name: str, answer: object) -> None:
+    """Prints whether an answer is right, in $JUMOK_LANG or in both languages.
+
+    Args:
+        name: "00.softmax".
+        answer: the function, or the number that is asked for.
+
+    Raises:
+        ConfigError: there is no such exercise.
+    """
+    exercise = EXERCISES.get(name)
+    if exercise is None:
+        raise ConfigError(
+            "there is no such exercise.", expected=", ".join(EXERCISES), got=repr(name)
+        )
+    verdict = judge(exercise, answer)
+    print(f"{'✓' if verdict.right else '✗'} {name}: {_written(verdict.words)}")
+
+
+def _written(words: Text) -> str:
+    language = os.environ.get("JUMOK_LANG")
+    if language in ("en", "ko"):
+        return words.en if language == "en" else words.ko
+    return f"{words.ko}\n  {words.en}"
+
+
+def check_file(chapter: str, file: Path) -> dict[str, Verdict]:
+    """The verdicts on the answers in a notebook or a Python file, which is run.
+
+    Raises:
+        ConfigError: the file is not there, is damaged, or its code fails.
+    """
+    names = _run(file)
+    verdicts = {}
+    for exercise in of_chapter(chapter):
+        own = exercise.name.partition(".")[2]
+        found = names.get(own)
+        verdicts[exercise.name] = (
+            judge(exercise, found) if own in names else Verdict(False, T("absent", name=own))
+        )
+    return verdicts
+
+
+def _run(file: Path) -> dict[str, object]:
+    """The names that the file's code defines; what it prints is not shown."""
+    try:
+        content = file.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(
+            "the answers cannot be read.", got=str(error), place=Location(file)
+        ) from error
+    code = _cells(content, file) if file.suffix == ".ipynb" else content
+    names: dict[str, object] = {"__name__": "answers"}
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            exec(compile(code, str(file), "exec"), names)
+    except Exception as error:  # a learner's code may raise anything
+        lines = [each.lineno for each in traceback.extract_tb(error.__traceback__)]
+        line = error.lineno if isinstance(error, SyntaxError) else lines[-1]
+        shown = line if file.suffix != ".ipynb" else None  # the cells are joined
+        raise ConfigError(
+            "the code of the answers fails.",
+            got=f"{type(error).__name__}: {error}",
+            do="run the file, or all cells of the notebook, and correct this first",
+            place=Location(file, shown),
+        ) from error
+    return names
+
+
+def _cells(content: str, file: Path) -> str:
+    """The code of a notebook; commands of the shell and of Jupyter are left out."""
+    try:
+        cells = json.loads(content)["cells"]
+        codes = ["".join(each["source"]) for each in cells if each["cell_type"] == "code"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise ConfigError(
+            "this is no notebook.", expected="a file of Jupyter (.ipynb)", place=Location(file)
+        ) from error
+    lines = "\n\n".join(codes).splitlines()
+    return "\n".join("" if line.startswith(("%", "!")) else line for line in lines)

@@ -1,0 +1,212 @@
+"""An exercise: the right answer, the cases that it is tried on, and known wrong answers.
+
+A wrong answer is recognized by what it computes: the known mistake whose outputs are the same on
+most cases, the first failing one included, gives the hint.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from jumok_lectures.text import Text, same
+from jumok_lectures.texts import Texts
+
+T = Texts("course")
+
+Function = Callable[..., Tensor]
+Output = Tensor | Text
+"""What a function returned, or why there is nothing to compare."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One call of a learner's function.
+
+    Attributes:
+        title: a key of the file's table `case`.
+        expected: the notes' numbers, or those of another implementation; None: those of the right
+            answer.
+        tolerance: the largest difference from `expected`: half a unit of the last digit that a
+            note gives.
+    """
+
+    title: str
+    inputs: tuple[Tensor | int | None, ...]
+    expected: Tensor | None = None
+    tolerance: float = 1e-6
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """A function that the learner writes.
+
+    Attributes:
+        name: "00.softmax": of the chapter, and of the function.
+        mistakes: known wrong answers by the key of their hint in the file's table `hint`.
+    """
+
+    name: str
+    right: Function
+    cases: Callable[[], Sequence[Case]]
+    mistakes: dict[str, Function]
+
+
+@dataclass(frozen=True)
+class Question:
+    """A number that the learner works out.
+
+    Attributes:
+        mistakes: wrong numbers by the key of their hint.
+    """
+
+    name: str
+    right: float
+    tolerance: float
+    mistakes: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether an answer is right, what is said about it, and the key of the hint that was given."""
+
+    right: bool
+    words: Text
+    hint: str | None = None
+
+
+def judge(exercise: Exercise | Question, answer: object) -> Verdict:
+    """Tries an answer; `...`, as it is in the chapter, is none."""
+    if answer is ...:
+        return Verdict(False, T("unanswered"))
+    if isinstance(exercise, Question):
+        return _judge_number(exercise, answer)
+    if not callable(answer):
+        return Verdict(False, T("no_function", got=type(answer).__name__))
+    cases = exercise.cases()
+    wanted = [_expected(exercise, case) for case in cases]
+    given = [_output(answer, case) for case in cases]
+    failing = [
+        number
+        for number, case in enumerate(cases)
+        if not _alike(given[number], wanted[number], case.tolerance)
+    ]
+    if not failing:
+        return _judge_gradients(exercise, answer, cases)
+    first = failing[0]
+    hint = _recognized(exercise, cases, given, first)
+    words = _difference(cases[first], given[first], wanted[first])
+    if hint is not None:
+        advice = Text(**T.read["hint"][hint])
+        words = Text(f"{advice.en}\n  {words.en}", f"{advice.ko}\n  {words.ko}")
+    return Verdict(False, words, hint)
+
+
+def _judge_number(question: Question, answer: object) -> Verdict:
+    try:
+        number = float(answer)  # type: ignore[arg-type]  # a learner's value may be anything
+    except (TypeError, ValueError):
+        return Verdict(False, T("no_number", got=type(answer).__name__))
+    if abs(number - question.right) <= question.tolerance:
+        return Verdict(True, T("right"))
+    for hint, wrong in question.mistakes.items():
+        if abs(number - wrong) <= question.tolerance:
+            return Verdict(False, Text(**T.read["hint"][hint]), hint)
+    return Verdict(False, T("wrong_number", got=f"{number:g}"))
+
+
+def _expected(exercise: Exercise, case: Case) -> Tensor:
+    return exercise.right(*case.inputs) if case.expected is None else case.expected
+
+
+def _copied(inputs: Sequence[Tensor | int | None]) -> list[Tensor | int | None]:
+    return [each.clone() if isinstance(each, Tensor) else each for each in inputs]
+
+
+def _output(function: Callable[..., object], case: Case) -> Output:
+    """What the function returns; its inputs are copies."""
+    inputs = _copied(case.inputs)
+    try:
+        output = function(*inputs)
+    except Exception as error:  # a learner's function may raise anything
+        return T("raised", error=f"{type(error).__name__}: {error}")
+    for before, after in zip(case.inputs, inputs, strict=True):
+        if isinstance(before, Tensor) and not torch.equal(before, after):
+            return T("changed")
+    if output is None:
+        return T("nothing")
+    if not isinstance(output, Tensor):
+        return T("no_tensor", got=type(output).__name__)
+    return output.detach()
+
+
+def _alike(one: Output, other: Output, tolerance: float = 1e-6) -> bool:
+    if not isinstance(one, Tensor) or not isinstance(other, Tensor):
+        return isinstance(one, Text) and one == other  # the same error
+    if one.shape != other.shape:
+        return False
+    left, right = one.double(), other.double()
+    return torch.allclose(left, right, rtol=1e-5, atol=tolerance, equal_nan=True)
+
+
+def _recognized(
+    exercise: Exercise, cases: Sequence[Case], given: Sequence[Output], first: int
+) -> str | None:
+    """The mistake that computes the same: on the first failing case, and on the most of all."""
+    best, most = None, 0
+    for hint, mistake in exercise.mistakes.items():
+        outputs = [_output(mistake, case) for case in cases]
+        alike = [_alike(a, b) for a, b in zip(given, outputs, strict=True)]
+        if alike[first] and sum(alike) > most:
+            best, most = hint, sum(alike)
+    return best
+
+
+def _difference(case: Case, given: Output, wanted: Tensor) -> Text:
+    """Where the output is wrong, in one sentence."""
+    title = Text(**T.read["case"][case.title])
+    if isinstance(given, Text):
+        return Text(f"{title.en}: {given.en}", f"{title.ko}: {given.ko}")
+    if given.shape != wanted.shape:
+        shapes = {"got": str(tuple(given.shape)), "expected": str(tuple(wanted.shape))}
+        return T("shape", case=title, **shapes)
+    apart = (given.double() - wanted.double()).abs()
+    close = torch.isclose(
+        given.double(), wanted.double(), rtol=1e-5, atol=case.tolerance, equal_nan=True
+    )
+    place = int((~close).flatten().nonzero()[0])
+    index = [int(each) for each in torch.unravel_index(torch.tensor(place), apart.shape)]
+    return T(
+        "value",
+        case=title,
+        place=same(str(index) if index else ""),
+        got=same(f"{float(given.flatten()[place]):.4g}"),
+        expected=same(f"{float(wanted.flatten()[place]):.4g}"),
+    )
+
+
+def _judge_gradients(exercise: Exercise, answer: Function, cases: Sequence[Case]) -> Verdict:
+    """The gradients of all inputs of numbers, in the cases with random ones."""
+    for case in cases:
+        if case.title != "random":
+            continue
+        wanted, given = _gradients(exercise.right, case), _gradients(answer, case)
+        for right, own in zip(wanted, given, strict=True):
+            if right is not None and (own is None or not _alike(own, right)):
+                return Verdict(False, T("gradient"), "gradient")
+    return Verdict(True, T("right"))
+
+
+def _gradients(function: Function, case: Case) -> list[Tensor | None]:
+    inputs = [
+        each.clone().requires_grad_()
+        if isinstance(each, Tensor) and each.is_floating_point()
+        else each
+        for each in case.inputs
+    ]
+    output = function(*inputs)
+    if output.requires_grad:
+        mixed = torch.linspace(-1, 2, output.numel(), dtype=output.dtype).reshape(output.shape)
+        (output * mixed).sum().backward()
+    return [each.grad if isinstance(each, Tensor) else None for each in inputs]

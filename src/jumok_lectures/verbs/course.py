@@ -1,0 +1,69 @@
+"""`jumok course`: the chapters of the course, their notebooks and the checks of exercises."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+Lang = Annotated[
+    Literal["en", "ko"], typer.Option(help="Language of the output.", envvar="JUMOK_LANG")
+]
+Number = Annotated[str, typer.Argument(metavar="NN", help="Number of the chapter, such as 00.")]
+Answers = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="FILE",
+        help="Notebook or Python file with the answers (default: the chapter's notebook here).",
+    ),
+]
+
+app = typer.Typer(rich_help_panel="Test the claims of the lectures", rich_markup_mode="rich")
+
+
+@app.callback(invoke_without_command=True)
+def course(context: typer.Context, lang: Lang = "en") -> None:
+    """Learn attention in short chapters with exercises.
+
+    Without a command, lists the chapters.
+
+      jumok course
+      jumok course open 00 --lang ko
+      jumok course check 00
+    """
+    if context.invoked_subcommand is None:
+        from jumok_lectures.course.chapters import chapters
+
+        for chapter in chapters():
+            typer.echo(chapter.title(lang))
+
+
+@app.command("open")
+def open_(number: Number, lang: Lang = "en") -> None:
+    """Write a chapter's notebook into the current folder."""
+    from jumok_lectures.course.chapters import find, write_notebook
+
+    typer.echo(write_notebook(find(number), lang, Path()))
+
+
+@app.command()
+def check(number: Number, file: Answers = None, lang: Lang = "en") -> None:
+    """Check the answers to a chapter's exercises. Exit code 1: not all are right."""
+    from jumok_lectures.course.chapters import find
+    from jumok_lectures.course.checking import check_file
+
+    chapter = find(number)
+    verdicts = check_file(chapter.number, file or Path(f"{chapter.name}.ipynb"))
+    for name, verdict in verdicts.items():
+        mark = "✓" if verdict.right else "✗"
+        typer.echo(f"{mark} {name}: {verdict.words.of(lang)}")
+    if not all(verdict.right for verdict in verdicts.values()):
+        raise typer.Exit(1)
+
+
+@app.command()
+def solution(number: Number) -> None:
+    """Print the code that answers a chapter's exercises."""
+    from jumok_lectures.course.catalog import solutions
+    from jumok_lectures.course.chapters import find
+
+    typer.echo(solutions(find(number).number))

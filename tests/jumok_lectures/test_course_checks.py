@@ -1,0 +1,166 @@
+"""The checks of the course: the right answer passes, each known wrong one gets its own hint."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional as F
+
+from jumok.attention.core import merge_heads, softmax_of_allowed, split_heads
+from jumok.errors import ConfigError
+from jumok.positions.sinusoidal import sinusoids
+from jumok_lectures.course import check
+from jumok_lectures.course.catalog import EXERCISES, solutions
+from jumok_lectures.course.checking import check_file
+from jumok_lectures.course.exercise import Exercise, Question, judge
+from jumok_lectures.texts import Texts
+from tests.jumok_lectures.test_report import HANGUL
+
+FUNCTIONS = [each for each in EXERCISES.values() if isinstance(each, Exercise)]
+QUESTIONS = [each for each in EXERCISES.values() if isinstance(each, Question)]
+HINTS = Texts("course").read["hint"]
+WRONG = [(each, hint) for each in FUNCTIONS for hint in each.mistakes]
+
+
+@pytest.mark.parametrize("exercise", FUNCTIONS, ids=lambda each: each.name)
+def test_the_right_answer_passes(exercise):
+    verdict = judge(exercise, exercise.right)
+    assert verdict.right, verdict.words.en
+
+
+@pytest.mark.parametrize(("exercise", "hint"), WRONG, ids=lambda each: getattr(each, "name", each))
+def test_a_known_mistake_gets_its_own_hint(exercise, hint):
+    verdict = judge(exercise, exercise.mistakes[hint])
+    assert not verdict.right
+    assert verdict.hint == hint
+    assert verdict.words.en.startswith(HINTS[hint]["en"])
+    assert verdict.words.ko.startswith(HINTS[hint]["ko"])
+
+
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda each: each.name)
+def test_numbers(question):
+    assert judge(question, question.right).right
+    assert judge(question, str(question.right)).right
+    for hint, number in question.mistakes.items():
+        assert judge(question, number).hint == hint
+    assert not judge(question, None).right
+    assert not judge(question, math.nan).right
+
+
+def test_every_hint_is_used_and_in_both_languages():
+    used = {hint for each in EXERCISES.values() for hint in each.mistakes}
+    assert used == set(HINTS)
+    for hint in HINTS.values():
+        assert HANGUL.search(hint["ko"])
+        assert not HANGUL.search(hint["en"])
+
+
+def loops(scores):
+    """A softmax of a table, in plain Python."""
+    rows = []
+    for row in scores.tolist():
+        largest = max(row)
+        powers = [math.exp(each - largest) for each in row]
+        rows.append([power / sum(powers) for power in powers])
+    return torch.tensor(rows, dtype=scores.dtype)
+
+
+def through_numpy(scores):
+    return torch.from_numpy(np.exp(F.log_softmax(scores, -1).detach().numpy()))
+
+
+def in_place(scores):
+    scores -= scores.max(dim=-1, keepdim=True).values
+    return scores.exp() / scores.exp().sum(dim=-1, keepdim=True)
+
+
+def over_columns(scores):
+    values = scores.detach().numpy()
+    powers = np.exp(values - values.max(0))
+    return torch.from_numpy(powers / powers.sum(0))
+
+
+# Answers written otherwise than the checks' own.
+@pytest.mark.parametrize(
+    ("name", "answer", "words"),
+    [
+        ("00.softmax", lambda s: F.softmax(s, -1), "right"),
+        ("00.softmax", loops, "gradients"),
+        ("00.softmax", through_numpy, "gradients"),
+        ("00.softmax", in_place, "changes its input"),
+        ("00.softmax", over_columns, "columns sum to 1"),
+        ("00.softmax", lambda s: None, "not written yet"),
+        ("00.softmax", lambda s: s.tolist(), "not list"),
+        ("00.softmax", lambda s: 1 / 0, "ZeroDivisionError"),
+        ("00.softmax", lambda s: s.sum(), "the shape is ()"),
+        ("00.softmax", lambda s: torch.full_like(s, 0.5), "0.5 at [0, 0], expected 0.88"),
+        ("00.softmax", 3, "not int"),
+        ("00.attention", F.scaled_dot_product_attention, "right"),
+        ("00.attention", lambda q, k, v: F.softmax(q @ k.mT, -1) @ v, "not divided"),
+        ("03.distances", lambda q, k: torch.cdist(q[None], k)[0], "right"),
+        ("07.masked_softmax", softmax_of_allowed, "right"),
+        ("07.masked_softmax", lambda s, a: F.softmax(s + a.double().log(), -1), "NaN"),
+        ("07.causal_mask", lambda n: torch.arange(n)[:, None] >= torch.arange(n), "right"),
+        ("07.causal_mask", lambda n: torch.arange(n)[:, None] <= torch.arange(n), "transposed"),
+        ("08.sinusoidal", sinusoids, "right"),
+        ("09.split_heads", lambda x, h: split_heads(x[None], h)[0], "right"),
+        ("09.merge_heads", lambda x: merge_heads(x[None])[0], "right"),
+        ("09.split_heads", lambda x, h: x.view(h, x.shape[0], -1), "mixes the words"),
+        ("10.layer_norm", lambda x, g, b: F.layer_norm(x, x.shape[-1:], g, b), "right"),
+        (
+            "10.layer_norm",
+            lambda x, g, b: g * (x - x.mean(-1, True)) / x.std(-1, True) + b,
+            "n - 1",
+        ),
+        ("01.step", lambda x, h, w, u: torch.rnn_tanh_cell(x[None], h[None], w.T, u.T)[0], "right"),
+    ],
+)
+def test_answers_of_others(name, answer, words):
+    verdict = judge(EXERCISES[name], answer)
+    assert words in verdict.words.en
+    assert verdict.right == (words == "right")
+
+
+@pytest.mark.parametrize("chapter", sorted({name[:2] for name in EXERCISES}))
+def test_solutions_are_a_file_that_passes(chapter, tmp_path):
+    file = tmp_path / "answers.py"
+    file.write_text(solutions(chapter), "utf-8")
+    verdicts = check_file(chapter, file)
+    assert verdicts
+    assert all(verdict.right for verdict in verdicts.values())
+
+
+def test_check_prints_in_the_language(monkeypatch, capsys):
+    monkeypatch.setenv("JUMOK_LANG", "ko")
+    check("00.machines", 0.88)
+    assert capsys.readouterr().out == "✗ 00.machines: Thinking 자신의 비율입니다.\n"
+    monkeypatch.setenv("JUMOK_LANG", "en")
+    check("00.machines", 0.12)
+    assert capsys.readouterr().out == "✓ 00.machines: right.\n"
+    monkeypatch.delenv("JUMOK_LANG")
+    check("00.machines", 0.12)
+    assert capsys.readouterr().out == "✓ 00.machines: 맞았습니다.\n  right.\n"
+
+
+def test_an_unknown_exercise_is_refused():
+    with pytest.raises(ConfigError, match="there is no such exercise"):
+        check("00.softmaxx", len)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "error"),
+    [
+        ("a.py", "x = 1\ny = 1 / 0\n", "a.py, line 2: the code of the answers fails"),
+        ("a.py", "def f(:\n", "a.py, line 1: the code of the answers fails"),
+        ("a.ipynb", "{}", "this is no notebook"),
+        ("a.ipynb", "[", "this is no notebook"),
+        ("a.py", None, "the answers cannot be read"),
+    ],
+)
+def test_a_damaged_file_is_named(name, content, error, tmp_path):
+    file = tmp_path / name
+    if content is not None:
+        file.write_text(content, "utf-8")
+    with pytest.raises(ConfigError, match=error):
+        check_file("00", file)
