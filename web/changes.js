@@ -5,11 +5,18 @@ import { readable, total } from "./trace.js";
 
 export const UNCHANGED = { off: "", blank: "", set: "" };
 
+const CHANGED = /** @type {const} */ (["off", "blank", "set"]);
+
+/** @param {Chosen} state */
 export function changed(state) {
-  return Object.keys(UNCHANGED).some((name) => state.get(name));
+  return CHANGED.some((name) => state.get(name) !== "");
 }
 
-/** Ablated heads, occluded words and a row that is set, in the format of the server. */
+/**
+ * Ablated heads, occluded words and a row that is set, in the format of the server.
+ *
+ * @param {Chosen} state
+ */
 export function changes(state) {
   const off = {};
   for (const name of state.get("off").split(" ").filter(Boolean)) {
@@ -26,15 +33,24 @@ export function listed(text) {
   return text.split(" ").filter(Boolean).map(Number);
 }
 
-/** Whether a trace is of the model with its current changes. */
+/**
+ * Whether a trace is of the model with its current changes.
+ *
+ * @param {Trace} trace @param {Chosen} state
+ */
 export function isOf(trace, state) {
   return changed(state) && trace.forced && trace.page.change === JSON.stringify(changes(state));
 }
 
-/** The output of the modified model, and its log-probability of the original output. */
+/**
+ * The output of the modified model, and its log-probability of the original output.
+ *
+ * @param {Trace} trace @param {Words} words
+ */
 export function after(trace, words, undo) {
-  const { baseline } = trace.page;
-  const differences = baseline.steps.map((step, i) => trace.forced[i] - step.log_probability);
+  const { forced, page: { baseline } } = trace;
+  if (!baseline || !forced) return "";
+  const differences = baseline.steps.map((step, i) => forced[i] - step.log_probability);
   const number = (value) => value.toFixed(3);
   return element("div", { class: "after" },
     element("dl", {}, element("dt", {}, words.unchanged), element("dd", {}, baseline.output),

@@ -16,6 +16,7 @@ const [LEFT, TOP, PLOT_WIDE, PLOT_HIGH] = [46, 14, 560, 240];
 export function curvesFigure({ series, ticks, low, high, across }) {
   const place = (i) => LEFT + (PLOT_WIDE * i) / Math.max(1, ticks.length - 1);
   const rise = (value) => TOP + PLOT_HIGH * (1 - (value - low) / (high - low));
+  /** @param {Surface} surface */
   const draw = (surface) => {
     const ink = INK[surface.theme];
     const faint = surface.theme === "dark" ? "#4a4f60" : "#d4d6de";

@@ -30,9 +30,13 @@ export function toggled(text, map, cell) {
     .map(([each, its]) => `${each % width}${its}${Math.floor(each / width)}`).join(" ");
 }
 
-/** The gold links that are stored in a trace, as text; the possible ones include the sure ones. */
-export function goldText({ sure = [], possible = [] } = {}) {
-  const written = (links, sign) => links.map(([source, target]) => `${source}${sign}${target}`);
+/**
+ * The gold links that are stored in a trace, as text; the possible ones include the sure ones.
+ *
+ * @param {GoldLinks} [links]
+ */
+export function goldText({ sure, possible } = { sure: [], possible: [] }) {
+  const written = (/** @type {Pair<number>[]} */ links, /** @type {string} */ sign) => links.map(([source, target]) => `${source}${sign}${target}`);
   const certain = new Set(sure.map(String));
   return [...written(sure, "-"), ...written(possible.filter((link) => !certain.has(String(link))), "p")].join(" ");
 }

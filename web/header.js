@@ -18,6 +18,8 @@ const SENT = "sent:"; // the prefix of the name of an image that was uploaded
  *
  * `onGiven` receives the input: `text`, and perhaps which `segment` of it is shown; or `picture`, which
  * is a path or the name of a file that was given. `receive`: takes a file, and promises its name.
+ *
+ * @param {State} state
  */
 export function header(raw, state, onGiven, receive) {
   const { live = false } = raw;
@@ -68,6 +70,7 @@ export function header(raw, state, onGiven, receive) {
   parts.tools.append(parts.language);
   const node = element("header", {}, element("h1", {}, parts.title, parts.model, parts.changes), parts.tools,
     list, ...(sampling ? [sampling.node] : []), parts.segments, parts.cost, parts.fault);
+  /** @param {Trace} trace */
   const update = (trace, text) => {
     const spoken = texts;
     texts = text;
@@ -88,7 +91,7 @@ export function header(raw, state, onGiven, receive) {
     parts.segments.replaceChildren(...(trace.segments > 1 ? segmentNodes(trace, text, live ? onGiven : null) : []));
     parts.cost.hidden = trace.milliseconds === undefined;
     if (!parts.cost.hidden) parts.cost.textContent = text.inPage(trace.weights, trace.precision, trace.milliseconds);
-    if (trace.all > trace.steps.length) parts.cost.append(` ${text.viewsShow(trace.steps.length, trace.all)}`);
+    if (trace.all !== undefined && trace.all > trace.steps.length) parts.cost.append(` ${text.viewsShow(trace.steps.length, trace.all)}`);
     if (sampling) sampling.update(text);
     parts.edit.title = text.edit;
     parts.edit.setAttribute("aria-label", text.edit);

@@ -23,7 +23,11 @@ export function layout(map, most = 34) {
   return { left, top, cell, wide, width, height: top + cell * map.rows.length + 8 };
 }
 
-/** The width of the widest word; if there are hundreds, only the longest few are measured. */
+/**
+ * The width of the widest word; if there are hundreds, only the longest few are measured.
+ *
+ * @param {string[]} words
+ */
 function widest(words) {
   const longest = [...words].sort((a, b) => b.length - a.length).slice(0, 40);
   return Math.max(0, ...longest.map((word) => textWidth(word)));
@@ -35,6 +39,11 @@ function widest(words) {
  * `map.diverging`: the scale is from -1 to 1 instead of from 0. `map.most`: its end, if not 1. A value
  * that is NaN is a gap, which is hatched. `map.headed`: names that the columns leave room for, if not their own.
  * `map.marks`: frames around linked cells, and small squares in the strongest ones.
+ *
+ * @param {Surface} surface
+ * @param {DrawnMap} map
+ * @param {Place} place
+ * @param {[row: number, column: number]} [cursor] the framed cell
  */
 export function drawMap(surface, map, place, cursor) {
   const { left, top, cell, wide } = place;

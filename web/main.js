@@ -23,7 +23,11 @@ import { VIEWS } from "./views/catalog.js";
 import { walkWanted } from "./views/walk.js";
 import { wayIn } from "./way_in.js";
 
-/** The views that apply to this trace; a view lists what it `needs`. */
+/**
+ * The views that apply to this trace; a view lists what it `needs`.
+ *
+ * @param {Trace} trace
+ */
 function viewsOf(trace, live, asks = live) {
   return Object.keys(VIEWS).filter((name) => VIEWS[name].needs?.(trace, live, asks) ?? true);
 }
@@ -37,7 +41,11 @@ function knownOf({ findings, other, before }) {
   return { layered: Object.keys(stacks).length > 0, placed, recurrent, beside: Boolean(other || before), tuned: Boolean(before) };
 }
 
-/** The initial state: the model's alignment setting, or the sharpest head of its first trace. */
+/**
+ * The initial state: the model's alignment setting, or the sharpest head of its first trace.
+ *
+ * @param {Trace} trace
+ */
 export function defaultsOf(raw, trace, live) {
   if (!trace.sites.length) return { lang: languageOf(raw), text: raw.text };
   const { setting, own_rows: ownRows, gold } = trace.findings;
@@ -257,13 +265,21 @@ export function start(raw, root, { answer = raw.token && serverAt(raw.token), re
   };
 }
 
-/** Without an alignment setting: the sharpest head, because the mean of many is nearly uniform. */
+/**
+ * Without an alignment setting: the sharpest head, because the mean of many is nearly uniform.
+ *
+ * @param {Trace} trace @param {Unit} unit
+ */
 function headToOpen(trace, unit, reading) {
   const site = trace.of(trace.parts()[0]).at(-1);
   return site ? sharpest(trace, site, unit, reading) : "mean";
 }
 
-/** The controls of a view, out of the way until they are wanted. */
+/**
+ * The controls of a view, out of the way until they are wanted.
+ *
+ * @param {Trace} trace @param {State} state
+ */
 function moreOf(controls, trace, state, text) {
   if (!controls.length) return [];
   const lang = document.documentElement.lang;

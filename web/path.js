@@ -12,6 +12,8 @@ const DEEP = { overview: 0, grid: 0, board: 1, scrubber: 1, row: 3, walk: 3 }; /
  * The path of a view of attention weights: each link opens the view of its depth, at the same cursor.
  *
  * The number is the weight of the map's cell in the head that is shown: the same in all of these views.
+ *
+ * @param {Trace} trace @param {State} state @param {Words} words
  */
 export function pathOf(trace, name, names, state, words) {
   if (!(name in DEEP)) return [];

@@ -114,6 +114,7 @@ interface RawFindings {
   similarity?: Record<string, Similarity>;
   gold?: GoldLinks;
   own_output?: string;
+  frequent: number[];
 }
 
 interface Setting {

@@ -10,6 +10,8 @@ const FADED = 48; // px at an edge behind which there are more tabs
  * The two rows of tabs.
  *
  * Returns the rows, and the id of the tab that names the panel.
+ *
+ * @param {State} state @param {string} lang
  */
 export function questionTabs(names, shown, state, text, lang) {
   const views = Object.fromEntries(Object.entries(QUESTIONS)

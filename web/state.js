@@ -244,7 +244,7 @@ export class State {
     return this.writtenOf([...changed, "text"]);
   }
 
-  /** @param {Name[]} names */
+  /** @param {readonly Name[]} names */
   writtenOf(names) {
     return new URLSearchParams(names.map((name) => [name, written(name, this.values[name])])).toString();
   }

@@ -26,7 +26,11 @@ function patternOf(lang) {
   return patterns[lang];
 }
 
-/** The id of the first term in a text; undefined if there is none. */
+/**
+ * The id of the first term in a text; undefined if there is none.
+ *
+ * @param {string} lang
+ */
 export function termIn(text, lang) {
   const { ids, found } = patternOf(known(lang));
   const [first] = text.match(found) ?? [];
@@ -41,7 +45,11 @@ function known(lang) {
   return lang === "ko" ? "ko" : "en";
 }
 
-/** A text with the first occurrence of every term as a button with a tooltip. */
+/**
+ * A text with the first occurrence of every term as a button with a tooltip.
+ *
+ * @param {string} lang
+ */
 export function explained(text, lang) {
   const { ids, found } = patternOf(known(lang));
   const seen = new Set();
@@ -61,7 +69,11 @@ function termButton(id, text) {
   return element("button", { type: "button", class: "term", "data-term": id, "aria-describedby": `term-${id}` }, text);
 }
 
-/** A control, followed by a button that explains the term of its label. */
+/**
+ * A control, followed by a button that explains the term of its label.
+ *
+ * @param {Words} words @param {string} lang
+ */
 export function withTerm(control, id, words, lang) {
   if (!id) return control;
   const [name] = GLOSSARY[id][known(lang)];
@@ -70,7 +82,11 @@ export function withTerm(control, id, words, lang) {
   }, "?"));
 }
 
-/** Turns the terms of a view's headings and captions into buttons. */
+/**
+ * Turns the terms of a view's headings and captions into buttons.
+ *
+ * @param {string} lang
+ */
 export function markTerms(root, lang) {
   for (const node of root.querySelectorAll(MARKED)) {
     for (const text of [...node.childNodes]) {
@@ -80,7 +96,11 @@ export function markTerms(root, lang) {
   }
 }
 
-/** The definitions, which the buttons are described by. */
+/**
+ * The definitions, which the buttons are described by.
+ *
+ * @param {string} lang
+ */
 export function definitions(lang) {
   return element("div", { hidden: true }, ...Object.entries(GLOSSARY).map(([id, { [known(lang)]: [, sentence] }]) =>
     element("span", { id: `term-${id}` }, sentence)));

@@ -16,7 +16,11 @@ export function whenSystemTurns(redraw) {
   SYSTEM.addEventListener("change", () => redraw());
 }
 
-/** The button that turns the page light or dark; a link keeps it. */
+/**
+ * The button that turns the page light or dark; a link keeps it.
+ *
+ * @param {State} state
+ */
 export function themeButton(state) {
   const button = element("button", { type: "button", id: "theme", onclick: () =>
     state.set({ theme: document.documentElement.dataset.theme === "dark" ? "light" : "dark" }) }, icon("theme"));

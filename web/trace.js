@@ -159,7 +159,7 @@ export class Site {
   /**
    * The mean entropy of the rows in nats, and the mean of each row's largest weight.
    *
-   * @param {number} head
+   * @param {Head} head
    */
   measures(head) {
     const matrix = this.matrix(head, "weights");

@@ -185,3 +185,11 @@ type Receive = (file: File) => Promise<{ picture: string; error?: undefined } | 
 
 type Vector = Float32Array | Float64Array;
 type Walked = ReturnType<typeof import("./walk/steps.js").walkOf>;
+
+/** A head, with the measures of its map where they were computed. */
+interface MeasuredHead {
+  site: Site;
+  head: number;
+  entropy?: number;
+  confidence?: number;
+}

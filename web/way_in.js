@@ -3,7 +3,11 @@
 import { element } from "./dom.js";
 import { copied } from "./taking/clipboard.js";
 
-/** `open`: whether the commands are seen at once. Nothing without commands. */
+/**
+ * `open`: whether the commands are seen at once. Nothing without commands.
+ *
+ * @param {Words} words
+ */
 export function wayIn(commands, words, open) {
   if (!commands.length) return [];
   const said = element("span", { class: "muted", role: "status" });

@@ -166,5 +166,5 @@ export const TASKS = {
 /**
  * What a task says otherwise is a text of words.js, too; these are the texts that only some tasks have.
  *
- * @typedef {{ image: string, mapsScale: (most: string) => string, markHelp: string, measure: string, share: string }} TaskWords
+ * @typedef {{ image: string, mapsScale: (most: string) => string, markHelp: string, measure: string, share: string, cellName: string, cellsOut: string, takeCellOut: (cell: string) => string }} TaskWords
  */

@@ -6,11 +6,15 @@ import { element } from "../dom.js";
 import { counterpart, sideOf } from "./difference.js";
 import { comparison } from "./maps.js";
 
-/** The pair of the pin or of a change; null: there is neither. `sides` is undefined where the two have nothing to compare. */
+/**
+ * The pair of the pin or of a change; null: there is neither. `sides` is undefined where the two have nothing to compare.
+ *
+ * @param {Trace} trace @param {Chosen} state @param {Words} words
+ */
 export function pairShown(trace, state, words) {
   const now = sideOf(trace, state);
   const { pinned } = trace.page;
-  if (pinned?.trace) {
+  if (pinned?.trace && pinned.view) {
     const before = sideOf(pinned.trace, pinned.view, siteOf(pinned.trace, pinned.view));
     return { names: words.compareNames.pinned, kind: "pinned", sides: before.site.part === now.site.part ? [before, now] : undefined };
   }
@@ -20,7 +24,11 @@ export function pairShown(trace, state, words) {
   return { names: words.compareNames.changed, kind: "changed", sides: like && [sideOf(before, state, like), now] };
 }
 
-/** The same for any view but that of comparisons: the sentences, and the maps; `early`: these belong above the view. */
+/**
+ * The same for any view but that of comparisons: the sentences, and the maps; `early`: these belong above the view.
+ *
+ * @type {View}
+ */
 export function besideView(trace, state, words) {
   const pair = pairShown(trace, state, words);
   if (!pair) return { says: [], body: [] };

@@ -8,12 +8,20 @@ const FAINT = 0.5; // weights below this are drawn on a scale that ends at the l
 const ALIKE = 0.5; // of the words: texts that share fewer have nothing to subtract
 const TURN = 30; // ms that heads are compared for before the page may do something else
 
-/** One side of a comparison: a module of a trace, and a head of it. */
+/**
+ * One side of a comparison: a module of a trace, and a head of it.
+ *
+ * @param {Trace} trace @param {Chosen} state
+ */
 export function sideOf(trace, state, site = siteOf(trace, state)) {
   return { trace, site, head: shareHead(site, state) };
 }
 
-/** The module of another trace that compares with this one: of the same part and layer, or the last of the part; undefined: none. */
+/**
+ * The module of another trace that compares with this one: of the same part and layer, or the last of the part; undefined: none.
+ *
+ * @param {Site} site
+ */
 export function counterpart(other, site) {
   const sites = other.of(site.part);
   return sites.find(({ layer }) => layer === site.layer) ?? sites[sites.length - 1];
@@ -25,6 +33,8 @@ export function counterpart(other, site) {
  * Returns `maps`, of which a gap, a word that a side does not have, is NaN; `shared` and `count`, how many of the words
  * read are in both, and of how many; `difference`, the second less the first, or null if too few are; `largest`, the index of its largest size, or -1 if no cell is in both; `rows` and `columns`, the
  * aligned places.
+ *
+ * @param {Chosen} state
  */
 export function compared(sides, state, restName) {
   const [first, second] = sides.map(({ trace, site, head }) => withRest(weightsMap(trace, site, state, head), restName));
@@ -91,6 +101,8 @@ function spreadOut(map, { rows, columns }, side) {
  * both have of the weights' absolute difference. Modules without a counterpart with as many heads are left out.
  *
  * onHeads(heads) is called once, with {site, head, mean} for each, after turns that leave the page time to answer.
+ *
+ * @param {Chosen} state
  */
 export function eachHead(first, second, state, restName, onHeads) {
   const name = [state.get("unit"), state.get("reading")].join();
@@ -122,7 +134,11 @@ export function eachHead(first, second, state, restName, onHeads) {
   setTimeout(work);
 }
 
-/** As `weightsMap`, but not kept: the maps of all heads would fill the memory. */
+/**
+ * As `weightsMap`, but not kept: the maps of all heads would fill the memory.
+ *
+ * @param {Trace} trace @param {Site} site @param {Chosen} state
+ */
 function mapOf(trace, site, head, state) {
   return board(trace, site, site.matrix(head, "weights"), state.get("unit"), state.get("reading"), Boolean(site.array("sink")));
 }

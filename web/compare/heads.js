@@ -7,7 +7,11 @@ import { eachHead } from "./difference.js";
 const NOTICED = 0.0005; // smaller means are not called a change
 const LISTED = 40; // heads of the table
 
-/** The strip, which is filled after the first picture. */
+/**
+ * The strip, which is filled after the first picture.
+ *
+ * @param {State} state @param {Words} words
+ */
 export function changedHeads(pair, state, words) {
   const [first, second] = pair.sides;
   const node = element("div", { class: "apart", id: "apart" });
@@ -15,6 +19,7 @@ export function changedHeads(pair, state, words) {
   return node;
 }
 
+/** @param {State} state @param {Words} words */
 function filled(heads, shown, state, words) {
   if (heads.length < 2) return [];
   const sorted = [...heads].sort((a, b) => b.mean - a.mean);

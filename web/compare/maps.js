@@ -16,6 +16,8 @@ const NOTICED = 0.0005; // smaller changes of a weight are not called one
  * pair: the two `sides` (`sideOf`), their `names`, and the `kind` that chooses the words: "sides", "changed" or "pinned".
  * Returns `says`, the sentences; `body`, everything else; `control`, which chooses the word of an image's map, or null;
  * and `figure`, the maps to save.
+ *
+ * @param {State} state @param {Words} words
  */
 export function comparison(pair, state, words) {
   const found = compared(pair.sides, state, words.rest);
@@ -138,6 +140,7 @@ function linked(named, { largest }, grid, row, label, words) {
   return figures;
 }
 
+/** @param {Words} words */
 function spoken(map, difference, r, c, value, words) {
   const cell = `${difference.rows[r]} → ${difference.columns[c]}`;
   return Number.isNaN(value) ? `${cell}: ${words.noSuchCell}` : `${cell}: ${map.diverging && value > 0 ? "+" : ""}${value.toFixed(3)}`;

@@ -1,12 +1,12 @@
 /** The pinned state: a trace and a view of it that stay, so that whatever follows is compared with them. */
 
-import { UNCHANGED, changed, changes } from "../changes.js";
+import { changed, changes } from "../changes.js";
 import { element } from "../dom.js";
 import { faultText } from "../faults.js";
 import { fixed, valuesIn } from "../state.js";
 import { Trace, visible } from "../trace.js";
 
-const OF_VIEW = ["view", "part", "layer", "head", ...Object.keys(UNCHANGED)]; // what a pin keeps of the state, besides the input
+const OF_VIEW = /** @type {const} */ (["view", "part", "layer", "head", "off", "blank", "set"]); // what a pin keeps of the state, besides the input
 const MOST_QUOTED = 120; // characters
 
 /**
@@ -14,6 +14,8 @@ const MOST_QUOTED = 120; // characters
  *
  * own: the trace that the page opened with. answer: what computes others, if anything does. The link holds the pin as
  * the input and the view, from which it is restored: of the page's own trace at once, of another one by asking.
+ *
+ * @param {State} state
  */
 export function pinboard(own, state, answer, render) {
   let held = { key: "" };
@@ -44,7 +46,11 @@ export function pinboard(own, state, answer, render) {
       });
     } else mine.lost = true;
   };
-  /** Pins a trace with the present view; `picture`: the name of its image on the server. */
+  /**
+   * Pins a trace with the present view; `picture`: the name of its image on the server.
+   *
+   * @param {Trace} trace
+   */
   const pin = (trace, picture) => {
     const told = { text: trace.text, picture, prefix: trace.page.begun?.tokens.join(" ") ?? "" };
     const view = new URLSearchParams(state.writtenOf(OF_VIEW));
@@ -55,13 +61,21 @@ export function pinboard(own, state, answer, render) {
   return { current, pin, unpin: () => state.set({ pin: "" }) };
 }
 
-/** The state as it was when it was pinned; what does not belong to the pin (words or tokens, ...) is the present one's. */
+/**
+ * The state as it was when it was pinned; what does not belong to the pin (words or tokens, ...) is the present one's.
+ *
+ * @param {Chosen} state
+ */
 function viewOf(key, state) {
   const told = valuesIn(key);
   return fixed(state, Object.fromEntries(OF_VIEW.map((name) => [name, told[name]])));
 }
 
-/** What is pinned, and the button that unpins it. */
+/**
+ * What is pinned, and the button that unpins it.
+ *
+ * @param {Words} words
+ */
 export function pinRow(pinned, board, words) {
   if (!pinned) return [];
   const told = pinned.lost ? words.pinLost(shortened(visible(pinned.text ?? "")), pinned.lost === true ? "" : faultText(pinned.lost, words))

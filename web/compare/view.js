@@ -9,6 +9,7 @@ import { comparison } from "./maps.js";
 
 compareView.needs = (trace, _, asks) => Boolean(trace.other || trace.page.pinned || trace.page.baseline || trace.page.unforced) || (asks && !trace.picture);
 
+/** @type {View} */
 export function compareView(trace, state, words, ask) {
   const pick = (name) => (value) => state.set({ [name]: value });
   const controls = [
@@ -33,7 +34,11 @@ export function compareView(trace, state, words, ask) {
   return { help, controls, body: [...found.says, ...found.body], figure: found.figure };
 }
 
-/** The second sentence or model; where there is none, the sentence that the page opened with, if it is another one. */
+/**
+ * The second sentence or model; where there is none, the sentence that the page opened with, if it is another one.
+ *
+ * @param {Trace} trace @param {Chosen} state @param {Words} words
+ */
 function againstOther(trace, state, words) {
   const site = siteOf(trace, state);
   const now = sideOf(trace, state, site);

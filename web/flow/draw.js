@@ -21,6 +21,8 @@ const CELLS = 12; // bands from the cells of an image
  *
  * scene: { flow, trace, place, words, row, playing }; `row`: the word whose way is drawn where nothing is written.
  * moment: { kind: "read", column }, { kind: "write", row } or { kind: "outcome" }.
+ *
+ * @param {Surface} surface
  */
 export function drawStill(surface, scene, moment) {
   const { flow, place } = scene;
@@ -36,7 +38,11 @@ export function drawStill(surface, scene, moment) {
   }
 }
 
-/** What moves during a moment, when it has happened by a share. */
+/**
+ * What moves during a moment, when it has happened by a share.
+ *
+ * @param {Surface} surface
+ */
 export function drawMoving(surface, scene, moment, share) {
   const { flow, place } = scene;
   if (moment.kind === "read") readBands(surface, scene, moment.column, share, false);
@@ -89,7 +95,11 @@ function drawBlock(surface, { kind, part, layer, x, y, wide }) {
   }
 }
 
-/** The lanes; of recurrent layers, each state is joined to the one before: a decoder's in one direction. */
+/**
+ * The lanes; of recurrent layers, each state is joined to the one before: a decoder's in one direction.
+ *
+ * @param {Surface} surface
+ */
 function lanesOf(surface, side, recurrent, directed) {
   const last = side.x.length - 1;
   const steps = side.lanes.map((lane) => side.place(last, lane));
@@ -104,7 +114,11 @@ function lanesOf(surface, side, recurrent, directed) {
   });
 }
 
-/** The words of a side at its beginning ("right") or behind its end ("left"); inkOf(lane): "ink", "muted", "strong", or null. */
+/**
+ * The words of a side at its beginning ("right") or behind its end ("left"); inkOf(lane): "ink", "muted", "strong", or null.
+ *
+ * @param {Surface} surface
+ */
 function labels(surface, place, name, align, room, inkOf) {
   const side = place[name];
   const { theme } = surface;
@@ -133,22 +147,30 @@ function lookOf({ flow, trace }, part = null, row = 0, marked = undefined) {
   return { picture: trace.picture, grid, weights, most: weights[largest(weights)], smooth: false, out: [], against: [], marked };
 }
 
-/** A curve with level ends, of which a share is drawn; its end is a dot while it moves. */
+/**
+ * A curve with level ends, of which a share is drawn; its end is a dot while it moves.
+ *
+ * @param {Surface} surface
+ */
 function band(surface, from, to, weight, share, strength) {
   if (!from || !to || weight < FAINTEST || share <= 0) return;
   const [[x, y], [end, low]] = [from, to];
   const count = Math.ceil(BENDS * share);
   const points = Array.from({ length: count + 1 }, (_, i) => {
     const t = Math.min(i / BENDS, share);
-    return [x + (end - x) * t, y + (low - y) * t * t * (3 - 2 * t)];
+    return /** @type {[number, number]} */ ([x + (end - x) * t, y + (low - y) * t * t * (3 - 2 * t)]);
   });
   const colour = (alpha) => `rgba(${BAND[surface.theme]},${alpha.toFixed(3)})`;
   const thick = THINNEST + (THICKEST - THINNEST) * weight;
   surface.line(points, colour(strength * (0.25 + 0.6 * weight)), thick);
-  if (share < 1) surface.disc(...points[count], thick / 2 + 1.5, colour(Math.min(1, strength + 0.2)));
+  if (share < 1) surface.disc(points[count][0], points[count][1], thick / 2 + 1.5, colour(Math.min(1, strength + 0.2)));
 }
 
-/** One layer of what was read: the largest weights of each word, and all of the row's; `quiet`: behind what is written. */
+/**
+ * One layer of what was read: the largest weights of each word, and all of the row's; `quiet`: behind what is written.
+ *
+ * @param {Surface} surface
+ */
 function readBands(surface, scene, column, share, quiet) {
   const { flow, place, row } = scene;
   const { self } = flow.read.layers[column];
@@ -166,7 +188,11 @@ function readBands(surface, scene, column, share, quiet) {
   }
 }
 
-/** The way of one word through the layers that write it: what it attends to of what was written, and of what was read. */
+/**
+ * The way of one word through the layers that write it: what it attends to of what was written, and of what was read.
+ *
+ * @param {Surface} surface
+ */
 function writeBands(surface, scene, row, share) {
   const { flow, place } = scene;
   const { layers } = flow.write;
@@ -182,7 +208,7 @@ function writeBands(surface, scene, row, share) {
     const to = side.place(i + 1, row);
     if (self) strongest(self, row, count).forEach((lane) => band(surface, side.place(i, lane), to, weightOf(self, row, lane), own, 0.75));
     if (cross) strongest(cross, row, count).forEach((key) => band(surface, place.read.place(memory, key), to, weightOf(cross, row, key), own, 1));
-    if (own === 1) surface.disc(...to, 4.5, `rgb(${BAND[surface.theme]})`);
+    if (own === 1) surface.disc(to[0], to[1], 4.5, `rgb(${BAND[surface.theme]})`);
   });
 }
 

@@ -18,6 +18,8 @@ export const CHOICE = 22; // px of a prediction
  * Returns { width, height, blocks, read, write, out, size }. A side has `x`, its columns, `lanes`, the numbers of those that
  * are drawn, and `place(column, lane)`, null for the others.
  * `folded`: whether another row has other lanes. `blocks` are the layers' modules: { kind, layer, part, x, y, wide }.
+ *
+ * @param {Trace} trace
  */
 export function layoutOf(flow, trace, wide, row) {
   const narrow = wide < 700;
@@ -94,7 +96,11 @@ function sideOf(side, { x, columns, gap, top, tall, lane, lanes, picture = 0, tr
   } };
 }
 
-/** Whether the feed-forward layer of a block was recorded: with the last attention of the block. */
+/**
+ * Whether the feed-forward layer of a block was recorded: with the last attention of the block.
+ *
+ * @param {Trace} trace
+ */
 export function fedOf(trace, layer) {
   const last = layer.cross ?? layer.self;
   return last && trace.walk?.sites[last.site.name]?.arrays.fed ? last : null;

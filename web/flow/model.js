@@ -2,7 +2,11 @@
 
 import { board, largest, total } from "../trace.js";
 
-/** The mean of the heads by words or tokens; a row is the step that writes it. */
+/**
+ * The mean of the heads by words or tokens; a row is the step that writes it.
+ *
+ * @param {Trace} trace @param {Site} site @param {Unit} unit
+ */
 function mapOf(trace, site, unit) {
   site.flows[unit] ??= board(trace, site, site.matrix("mean", "weights"), unit, "writes", Boolean(site.array("sink")));
   return site.flows[unit];
@@ -14,9 +18,12 @@ function mapOf(trace, site, unit) {
  * Returns { read, write }, either may be null. A side has `lanes`, the words of one axis, or `grid`, the cells of an
  * image, and `layers`, each with the modules `self` and `cross`, if it has them: { site, map, effects }. `rows`, of the
  * side that is walked, are the words that are written, or read, one after the other.
+ *
+ * @param {Trace} trace @param {Unit} unit
  */
 export function flowOf(trace, unit) {
   const most = Math.max(1e-9, ...Object.values(trace.findings.ablation ?? {}).flatMap((heads) => heads.map((steps) => Math.abs(total(steps)))));
+  /** @param {Site} site */
   const part = (site) => ({ site, map: mapOf(trace, site, unit), effects: effectsOf(trace, site, most) });
   const [cross, self] = [trace.of("cross"), trace.of("decoder")];
   const all = [...trace.of("image"), ...trace.of("encoder")];
@@ -34,17 +41,26 @@ export function flowOf(trace, unit) {
   return { read, write, rows, walked, recurrent: isRecurrent(trace, write), effects: Boolean(trace.findings.ablation) && !trace.page.baseline };
 }
 
+/** @param {Trace} trace */
 function sideOf(trace, layers, lanes, axis) {
   return { layers, lanes, grid: trace.axes[axis].grid ?? null };
 }
 
-/** Whether both sides go from word to word: the decoder has recorded its states, and the encoder no attention. */
+/**
+ * Whether both sides go from word to word: the decoder has recorded its states, and the encoder no attention.
+ *
+ * @param {Trace} trace
+ */
 function isRecurrent(trace, write) {
   const walks = trace.walk?.sites ?? {};
   return Boolean(write) && write.layers.every(({ self, cross }) => !self && Boolean(walks[cross.site.name]?.arrays.after));
 }
 
-/** The effect of ablating each head as shares of the model's largest; null: it was not computed. */
+/**
+ * The effect of ablating each head as shares of the model's largest; null: it was not computed.
+ *
+ * @param {Trace} trace @param {Site} site
+ */
 function effectsOf(trace, site, most) {
   const heads = trace.page.baseline ? null : trace.findings.ablation?.[site.name];
   return heads ? heads.map((steps) => Math.abs(total(steps)) / most) : null;
@@ -63,7 +79,11 @@ export function pairOf({ map }) {
   return [Math.floor(at / width), at % width];
 }
 
-/** What is predicted from a row: the step's tokens, and the probability of all of the row's tokens; null: nothing is. */
+/**
+ * What is predicted from a row: the step's tokens, and the probability of all of the row's tokens; null: nothing is.
+ *
+ * @param {Trace} trace
+ */
 export function predictionOf(trace, flow, row) {
   const queries = flow.walked.map.places.rows[row] ?? [];
   const gap = trace.findings.gaps?.indexOf(queries[0]) ?? -1;

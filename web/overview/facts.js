@@ -30,7 +30,11 @@ export function factsOf(trace, site, map, state, { row, column, top }, head) {
   };
 }
 
-/** The weight of a key if the softmax were even over the keys that the mask permits. */
+/**
+ * The weight of a key if the softmax were even over the keys that the mask permits.
+ *
+ * @param {Site} site
+ */
 function evenShare(site, map, steps, column) {
   const columns = map.places.columns[column] ?? [];
   const shares = steps.map((step) => {
@@ -46,6 +50,8 @@ function evenShare(site, map, steps, column) {
  * reads its row's word and predicts the next one, as in a language model, the effect is on the next word.
  *
  * `mean`: the drop of each of its tokens on average. null: it was not computed.
+ *
+ * @param {Trace} trace @param {Site} site @param {Chosen} state
  */
 export function effectOnRow(trace, site, state, row, column, width) {
   const unit = state.get("unit");
@@ -63,43 +69,66 @@ export function effectOnRow(trace, site, state, row, column, width) {
   return { kind: "occluded", nats: mean * steps.length, mean, of: next ? nameOf(trace, facts, unit, at) : null, before: chanceOf(trace, steps) };
 }
 
-const wordSteps = new WeakMap(); // by axis: a list for each word
+/** By axis: the steps of each word. @type {WeakMap<Axis, number[][]>} */
+const wordSteps = new WeakMap();
 
-/** The steps that wrote a word, or the step of a token. */
+/**
+ * The steps that wrote a word, or the step of a token.
+ *
+ * @param {Trace} trace @param {Unit} unit
+ */
 function stepsOf(trace, own, unit, row) {
   if (unit === "pieces") return [row];
   const axis = trace.axes[own];
-  if (!wordSteps.has(axis)) {
-    const steps = axis.texts.map(() => []);
-    axis.words.forEach((word, token) => word !== null && steps[word].push(token - 1));
-    wordSteps.set(axis, steps);
-  }
-  return wordSteps.get(axis)[row];
+  const known = wordSteps.get(axis);
+  if (known) return known[row];
+  /** @type {number[][]} */
+  const steps = axis.texts.map(() => []);
+  axis.words.forEach((word, token) => word !== null && steps[word].push(token - 1));
+  wordSteps.set(axis, steps);
+  return steps[row];
 }
 
-/** The probability with which these steps together wrote what they did. */
+/**
+ * The probability with which these steps together wrote what they did.
+ *
+ * @param {Trace} trace
+ */
 export function chanceOf(trace, steps) {
   return Math.exp(steps.reduce((sum, step) => sum + trace.steps[step].log_probability, 0));
 }
 
-/** The row of the attributions, which are by words, or by the steps that write a token. */
+/**
+ * The row of the attributions, which are by words, or by the steps that write a token.
+ *
+ * @param {Unit} unit
+ */
 function rowOfEffect(unit, reading, next, row) {
   if (unit === "words") return next ? row + 1 : row;
   return reading === "reads" && !next ? row - 1 : row;
 }
 
+/** @param {Trace} trace @param {Unit} unit */
 function nameOf(trace, facts, unit, row) {
   return unit === "words" ? trace.axes[facts.own].texts[row] : trace.steps[row].token;
 }
 
-/** The change of the output's log-probability without the head, in nats, as a drop. */
+/**
+ * The change of the output's log-probability without the head, in nats, as a drop.
+ *
+ * @param {Trace} trace @param {Site} site
+ */
 function ablated(trace, site, head) {
   const changes = trace.page.baseline ? null : trace.findings.ablation?.[site.name]?.[Number(head)];
   if (!changes || !trace.steps.length) return null;
   return { kind: "ablated", of: trace.output, ...ablationEffect(trace, changes) };
 }
 
-/** What ablating a head did to the whole output, by the change of each token's log-probability. */
+/**
+ * What ablating a head did to the whole output, by the change of each token's log-probability.
+ *
+ * @param {Trace} trace
+ */
 export function ablationEffect(trace, changes) {
   return { nats: -changes.reduce((sum, change) => sum + change, 0), before: chanceOf(trace, [...trace.steps.keys()]) };
 }

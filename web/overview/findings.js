@@ -16,6 +16,8 @@ const UNKNOWN = /^(<unk>|\[UNK\])$/;
  *
  * Each has its kind, and `words`: those it names, with their texts, their numbers, and the cursor (`to`) at each.
  * `more`: how many were left out.
+ *
+ * @param {Trace} trace @param {State} state
  */
 export function findingsOf(trace, state) {
   if (!trace.sites.length) return [];
@@ -35,7 +37,11 @@ function computed(trace, state) {
   });
 }
 
-/** The map that the page opens with, and what its rows and columns are. */
+/**
+ * The map that the page opens with, and what its rows and columns are.
+ *
+ * @param {Trace} trace @param {Chosen} state
+ */
 function mapOpened(trace, state) {
   const site = siteOf(trace, state);
   const head = shareHead(site, state);

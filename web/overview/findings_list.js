@@ -5,7 +5,11 @@ import { percentOf } from "./facts.js";
 import { findingsOf } from "./findings.js";
 import { changeText } from "./sentence.js";
 
-/** The list, and the note on what attention proves. */
+/**
+ * The list, and the note on what attention proves.
+ *
+ * @param {Trace} trace @param {State} state @param {Words} words
+ */
 export function findingsList(trace, state, words) {
   const items = findingsOf(trace, state).map((finding) => element("li", { class: finding.kind }, ...sentence(finding, trace, state, words)));
   return element("div", { id: "findings", class: "findings", role: "group", "aria-label": words.findings },
@@ -20,7 +24,11 @@ function sentence({ kind, words: named, more }, trace, state, words) {
   return [...parts, ...tail].flatMap((part) => (typeof part === "string" ? unbroken(part) : [part]));
 }
 
-/** The words with their probabilities, and commas between them. */
+/**
+ * The words with their probabilities, and commas between them.
+ *
+ * @param {State} state @param {Words} words
+ */
 function listed(kind, named, more, state, words) {
   const nodes = named.flatMap(({ text, chance, to }, i) => [
     ...(i ? [", "] : []),

@@ -15,11 +15,13 @@ const SIDE = 280; // px: the longer side of the image
  *
  * The colour is the drop of the label's log-probability by occlusion, up to the largest one of either sign. An image stays
  * bright where covering its pixels makes the label less probable.
+ *
+ * @param {Trace} trace @param {Words} words
  */
 export function labelStage(trace, words) {
   const facts = trace.findings.attribution?.words;
   const measured = (facts?.measures.patch ?? facts?.measures.blank)?.[facts.read];
-  if (trace.page.baseline || trace.kind.writes !== "label" || !measured) return null;
+  if (trace.page.baseline || trace.kind.writes !== "label" || !facts || !measured) return null;
   const [drops] = measured;
   const { texts, grid } = trace.axes[facts.read];
   const effects = drops.map((nats) => ({ nats, before: chanceOf(trace, [0]) }));
@@ -39,6 +41,7 @@ export function labelStage(trace, words) {
   return { said, node };
 }
 
+/** @param {Trace} trace @param {Words} words */
 function sentence(trace, texts, effects, word, top, words) {
   const change = changeText(effects[word], words.sentence);
   const chance = words.sentence.share(percentOf(effects[word].before));
@@ -56,6 +59,7 @@ function imageOf(trace, drops, grid, { top, say, words }) {
   return canvas;
 }
 
+/** @param {Words} words */
 function wordOf(text, i, effect, most, say, words) {
   const share = effect.nats / most;
   const kind = share >= FAINTEST ? " for" : share <= -FAINTEST ? " against" : "";

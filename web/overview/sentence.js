@@ -3,7 +3,11 @@
 import { readable } from "../trace.js";
 import { changeOf, percentOf } from "./facts.js";
 
-/** The sentence about one word and one key; its numbers are those of `factsOf`. */
+/**
+ * The sentence about one word and one key; its numbers are those of `factsOf`.
+ *
+ * @param {Trace} trace @param {Site} site @param {Words} words
+ */
 export function sentenceOf(trace, site, facts, words) {
   const say = words.sentence;
   const share = say.share(percentOf(facts.weight));

@@ -10,7 +10,11 @@ const CELLS = 160_000; // weights of all heads that are drawn as maps; of more, 
 const AT_ONCE = 16; // heads
 const [SIDE, TALLEST] = [36, 44]; // px of a map
 
-/** Whether there is more than one head to choose from. */
+/**
+ * Whether there is more than one head to choose from.
+ *
+ * @param {Trace} trace
+ */
 export function hasStrip(trace) {
   return trace.sites.reduce((count, site) => count + site.heads, 0) > 1;
 }
@@ -28,7 +32,8 @@ export function headStrip(trace, state, words, { row, onTry, onChoose }) {
   const effects = trace.page.baseline ? {} : trace.findings.ablation ?? {};
   const most = Math.max(1e-9, ...Object.values(effects).flatMap((heads) => heads.map((steps) => Math.abs(total(steps)))));
   const waiting = []; // what is drawn after the first picture
-  const scale = small && !trace.partial ? mostOfAll(trace, row) : null; // while arrays are missing, nothing is drawn
+  const scale = small && !trace.page.partial ? mostOfAll(trace, row) : null; // while arrays are missing, nothing is drawn
+  /** @param {Site} site */
   const button = (site, head) => {
     const on = site === shown && head === chosen;
     const image = small ? element("img", { alt: "" }) : element("span", { "aria-hidden": "true" }); // no canvas: a hundred of them would slow each frame of the bands
@@ -62,7 +67,11 @@ export function headStrip(trace, state, words, { row, onTry, onChoose }) {
   return element("aside", { class: "heads", "aria-label": words.headStrip }, element("p", { class: "muted" }, said.join(" ")), node);
 }
 
-/** The end of the scale that all small maps share: the largest weight of any of them. */
+/**
+ * The end of the scale that all small maps share: the largest weight of any of them.
+ *
+ * @param {Trace} trace
+ */
 function mostOfAll(trace, row) {
   return Math.max(1e-9, ...trace.sites.flatMap((site) => Array.from({ length: site.heads }, (_, head) => {
     const values = shownOf(trace, site, head, row);
@@ -70,14 +79,22 @@ function mostOfAll(trace, row) {
   })));
 }
 
-/** The weights that a small map shows: all of a text's, one row of those over an image. */
+/**
+ * The weights that a small map shows: all of a text's, one row of those over an image.
+ *
+ * @param {Trace} trace @param {Site} site
+ */
 function shownOf(trace, site, head, row) {
   const matrix = site.matrix(head, "weights");
   const at = Math.min(row, site.rows - 1);
   return trace.axes[site.keys].grid ? matrix.subarray(at * site.columns, (at + 1) * site.columns) : matrix;
 }
 
-/** `most`: the end of the scale of small maps; null: a square. */
+/**
+ * `most`: the end of the scale of small maps; null: a square.
+ *
+ * @param {Trace} trace @param {Site} site
+ */
 function draw(image, trace, site, head, row, most) {
   const [rows, columns] = [site.rows, site.columns];
   if (most === null) {
@@ -92,11 +109,14 @@ function draw(image, trace, site, head, row, most) {
   image.style.height = `${Math.min(TALLEST, Math.max(12, Math.round((SIDE * high) / wide)))}px`;
 }
 
-/** The mean over the rows of the largest weight, 0 to 1; without the entropies that `measures` adds. */
+/**
+ * The mean over the rows of the largest weight, 0 to 1; without the entropies that `measures` adds.
+ *
+ * @param {Site} site
+ */
 function sharpness(site, head) {
   if (head === "mean") return site.measures(head).confidence;
-  const { bytes, numbers } = site.array("weights");
-  const [all, unit] = bytes ? [bytes, 1 / 255] : [numbers, 1];
+  const [all, unit] = site.known("weights").stored;
   const start = head * site.rows * site.columns;
   let sum = 0;
   for (let r = 0; r < site.rows; r++) {

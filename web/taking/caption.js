@@ -7,7 +7,11 @@ import { rowName, valueChosen } from "../views/board.js";
 
 const OF_ONE_HEAD = new Set(["overview", "board", "scrubber", "row", "walk", "compare"]);
 
-/** Two paragraphs: what the figure shows (model, view, sentence, layer and head, value), and the citation. */
+/**
+ * Two paragraphs: what the figure shows (model, view, sentence, layer and head, value), and the citation.
+ *
+ * @param {Trace} trace @param {State} state @param {Words} words
+ */
 export function captionOf(trace, view, state, words) {
   const said = [words.captionOf(words[view], trace.model, sentence(trace))];
   if (view === "grid") said.push(words.captionGrid(words[siteOf(trace, state).part]));
@@ -18,7 +22,11 @@ export function captionOf(trace, view, state, words) {
   return [said.join(" "), citation(trace)];
 }
 
-/** What was changed in the page, as `Trace.changes` names it. */
+/**
+ * What was changed in the page, as `Trace.changes` names it.
+ *
+ * @param {Trace} trace @param {State} state
+ */
 function changesOf(trace, state) {
   const { off, blank, row } = changes(state);
   const names = Object.fromEntries(trace.sites.map(({ name, part, layer }) => [name, `${part} ${layer + 1}`]));
@@ -29,13 +37,21 @@ function changesOf(trace, state) {
   ];
 }
 
-/** What was read, and what was written, if that is a text or a label. */
+/**
+ * What was read, and what was written, if that is a text or a label.
+ *
+ * @param {Trace} trace
+ */
 function sentence(trace) {
   const [read, written] = [visible(trace.text), trace.steps.length ? visible(trace.output) : ""];
   return written ? `“${read}” → “${written}”` : `“${read}”`;
 }
 
-/** The layer, the head, what the cells show, and the number at the cursor. */
+/**
+ * The layer, the head, what the cells show, and the number at the cursor.
+ *
+ * @param {Trace} trace @param {State} state @param {Words} words
+ */
 function ofHead(trace, view, state, words) {
   const site = siteOf(trace, state);
   const oneRow = view === "row" || view === "walk"; // which show tokens, in one head

@@ -56,6 +56,7 @@ function word(surface, text, { x, y, wide }, map, weight, chosen = false) {
   if (weight !== null && weight >= NUMBERED) surface.text(percentOf(weight), x + wide / 2, y + 34, { size: SMALL, align: "center", fill });
 }
 
+/** @param {Surface} surface */
 function drawBands(surface, map, chosen, keys, rows) {
   const band = (r, c, share, on) => {
     const [from, to] = [keys.places[c], rows.places[r]];
@@ -63,7 +64,7 @@ function drawBands(surface, map, chosen, keys, rows) {
     const points = Array.from({ length: BENDS + 1 }, (_, i) => {
       const t = i / BENDS;
       const s = t * t * (3 - 2 * t); // the cubic with vertical ends
-      return [x + (end - x) * s, y + (low - y) * t];
+      return /** @type {[number, number]} */ ([x + (end - x) * s, y + (low - y) * t]);
     });
     const [red, green, blue] = (on ? BAND : SKETCH)[surface.theme];
     surface.line(points, `rgba(${red},${green},${blue},${on ? 0.3 + 0.6 * share : 0.14})`, THINNEST + (THICKEST - THINNEST) * share);

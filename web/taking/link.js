@@ -1,6 +1,10 @@
 /** The link to this very moment. */
 
-/** Names everything that the page shows, so that it stays so where the page opens with something else. */
+/**
+ * Names everything that the page shows, so that it stays so where the page opens with something else.
+ *
+ * @param {State} state
+ */
 export function permalink(state) {
   return `${location.href.replace(/#.*$/s, "")}#${state.whole}`;
 }

@@ -36,6 +36,7 @@ export function shareMenu() {
     node.open = false;
     summary.focus();
   });
+  /** @param {Words} words */
   const update = (shown, words) => {
     name.textContent = words.shareMenu;
     summary.title = words.taking;
@@ -50,8 +51,15 @@ export function shareMenu() {
   return { node, update };
 }
 
+/**
+ * @param {string} id
+ * @param {string} text
+ * @param {() => void} onclick
+ * @param {string | null} title
+ */
 const button = (id, text, onclick, title = null) => element("button", { type: "button", id, onclick, title }, text);
 
+/** @param {Words} words */
 function takingButtons(shown, words, tell, code) {
   const copy = async (text, told, keep) => {
     tell("", text);

@@ -8,7 +8,11 @@ export function fileName(...parts) {
   return Array.from(safe).slice(0, LONGEST).join("").replace(/^[-.]+|[-.]+$/g, "") || "jumok";
 }
 
-/** The name for a view of a trace: the model, the view, and the sentence or the two of a comparison. */
+/**
+ * The name for a view of a trace: the model, the view, and the sentence or the two of a comparison.
+ *
+ * @param {Trace} trace
+ */
 export function nameOf(trace, view) {
   const other = view === "compare" && trace.other && trace.other.text !== trace.text ? trace.other.text : "";
   return fileName(trace.model, view, trace.text, other);

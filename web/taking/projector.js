@@ -6,12 +6,15 @@ import { magnify } from "../surface.js";
 
 const KEY = "F9"; // no letter: those belong to whoever types, and to screen readers
 
+/** @param {State} state */
 const on = (state) => state.get("projector") === "on";
 
 /**
  * Adds the mode to a page: a button, and one key.
  *
  * Returns the button, and `update`, which is called before the page is drawn.
+ *
+ * @param {State} state
  */
 export function projector(state) {
   const toggle = () => state.set({ projector: on(state) ? "" : "on" });

@@ -16,7 +16,11 @@ export function literal(text) {
   return JSON.stringify(text).replace(TURNING, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
-/** Whether jumok.plot draws what a view shows. */
+/**
+ * Whether jumok.plot draws what a view shows.
+ *
+ * @param {Trace} trace @param {State} state
+ */
 export function isDrawn(trace, view, state) {
   return view in DRAWN && (WHEN[view]?.(trace, state) ?? true);
 }
@@ -36,7 +40,11 @@ export function pythonOf(trace, view, state, { made, row }, words) {
   return [...head, ...drawn.flatMap((call, i) => [`figure = jumok.plot.${call}`, `jumok.plot.save(figure, ${literal(`${files[i]}.svg`)})`]), ""].join("\n");
 }
 
-/** The lines that load the model and trace the input, with the changes of the page. */
+/**
+ * The lines that load the model and trace the input, with the changes of the page.
+ *
+ * @param {Trace} trace @param {State} state @param {Words} words
+ */
 function traceLines(trace, view, state, made, words) {
   if (!made) return [`# ${words.pythonTrace}`];
   const load = `model = jumok.load(${made.models.map(literal).join(", ")})`;
@@ -57,6 +65,7 @@ function traceLines(trace, view, state, made, words) {
   return [load, ...note, `with jumok.changed(model, ${changeArguments(trace, state).join(", ")}):`, `    ${call}`];
 }
 
+/** @param {Trace} trace @param {State} state */
 function changeArguments(trace, state) {
   const { off, blank, row } = changes(state);
   const found = [];
@@ -71,24 +80,37 @@ function changeArguments(trace, state) {
   return found;
 }
 
-/** The trace of the other side: of another sentence, or of another model. */
+/**
+ * The trace of the other side: of another sentence, or of another model.
+ *
+ * @param {Trace} trace
+ */
 function otherLines(trace, made) {
-  if (!made?.beside) return [`other = jumok.trace(model, ${literal(trace.other.text)})`];
+  if (!made?.beside) return [`other = jumok.trace(model, ${literal(trace.other?.text ?? "")})`];
   const target = trace.page.known.tuned ? ", trace.findings.written" : "";
-  return [`other = jumok.trace(jumok.load(${literal(made.beside)}), ${literal(trace.other.text)}${target})`];
+  return [`other = jumok.trace(jumok.load(${literal(made.beside)}), ${literal(trace.other?.text ?? "")}${target})`];
 }
 
-/** The arguments that name the module and the head of a map. */
+/**
+ * The arguments that name the module and the head of a map.
+ *
+ * @param {Site} site
+ */
 function where(site, head) {
   return `part=${literal(site.part)}, layer=${site.layer}, head=${literal(head)}`;
 }
 
-/** How the map is made of the matrix. */
+/**
+ * How the map is made of the matrix.
+ *
+ * @param {State} state
+ */
 function axesOf(state) {
   const reading = state.get("reading");
   return `unit=${literal(state.get("unit"))}${reading ? `, reading=${literal(reading)}` : ""}`;
 }
 
+/** @param {Trace} trace @param {State} state */
 function ofBoard(trace, state) {
   const site = siteOf(trace, state);
   const value = valueChosen(site, state);
@@ -107,6 +129,7 @@ function goldLinks(text) {
   return links.length ? `, gold=[${links.join(", ")}]` : "";
 }
 
+/** @param {Trace} trace @param {State} state */
 function ofOverview(trace, state) {
   const site = siteOf(trace, state);
   const head = shareHead(site, state);
@@ -114,19 +137,22 @@ function ofOverview(trace, state) {
   return [`alignment(trace, ${where(site, head)}, ${axesOf(state)}${scale})`];
 }
 
+/** @param {Trace} trace @param {State} state */
 function ofRow(trace, state) {
   const site = siteOf(trace, state);
   const { query, head } = cursorOf(trace, site, state);
   return [`row(trace, ${query}, ${where(site, head)})`];
 }
 
+/** @param {Trace} trace @param {State} state */
 function ofGrid(trace, state) {
-  const part = trace.parts().includes(state.get("part")) ? state.get("part") : trace.parts()[0];
+  const part = trace.parts().find((each) => each === state.get("part")) ?? trace.parts()[0];
   const most = Math.max(...trace.of(part).map((site) => site.matrix("max", "weights").reduce((a, b) => Math.max(a, b), 0)));
   const scale = (state.get("scale") || (most < FAINT ? "largest" : "one")) === "largest" ? ', scale="largest"' : "";
   return [`grid(trace, part=${literal(part)}${scale})`];
 }
 
+/** @param {Trace} trace @param {State} state */
 function ofScrubber(trace, state) {
   const sites = trace.sites.filter((site) => trace.axes[site.keys].grid);
   const own = siteOf(trace, state);
@@ -136,14 +162,22 @@ function ofScrubber(trace, state) {
   return [`pictures(trace, layer=${site.layer}, head=${literal(head)})`];
 }
 
-/** Of the layers, jumok.plot draws the position encodings. */
+/**
+ * Of the layers, jumok.plot draws the position encodings.
+ *
+ * @param {Trace} trace @param {State} state
+ */
 function stackOf(trace, state) {
   const { positions = {} } = trace.findings.layers ?? {};
   const chosen = state.get("stack") in positions ? state.get("stack") : Object.keys(positions)[0];
   return state.get("show") === "places" && positions[positions[chosen]?.same ?? chosen]?.picture ? chosen : null;
 }
 
-/** Two maps: A and B. */
+/**
+ * Two maps: A and B.
+ *
+ * @param {Trace} trace @param {State} state
+ */
 function ofCompare(trace, state) {
   const site = siteOf(trace, state);
   const call = (of) => `alignment(${of}, ${where(site, shareHead(site, state))}, ${axesOf(state)})`;
@@ -159,6 +193,7 @@ const DRAWN = {
   layers: (trace, state) => [`positions(trace, ${literal(stackOf(trace, state))})`],
 };
 
+/** @param {Trace} trace @param {State} state */
 function hasRow(trace, state) {
   const site = siteOf(trace, state);
   return Boolean(site.array("query")) && site.scale !== null;

@@ -5,7 +5,11 @@ import { sentenceOf } from "../overview/sentence.js";
 import { cursorIn, shareHead, siteOf, weightsMap } from "../cursor.js";
 import { board, largest, total } from "../trace.js";
 
-/** The overview's sentence at the cursor of a state. */
+/**
+ * The overview's sentence at the cursor of a state.
+ *
+ * @param {Trace} trace @param {State} state @param {Words} words
+ */
 export function sentenceAt(trace, state, words) {
   const site = siteOf(trace, state);
   const head = shareHead(site, state);
@@ -14,7 +18,11 @@ export function sentenceAt(trace, state, words) {
   return sentenceOf(trace, site, factsOf(trace, site, map, state, { row, column, top }, head), words);
 }
 
-/** A head in a sentence: which one of which layer, and what attends to what. */
+/**
+ * A head in a sentence: which one of which layer, and what attends to what.
+ *
+ * @param {Site} site @param {Words} words
+ */
 export function headName(site, head, words) {
   return words.tour.head(typeof head === "number" ? head + 1 : words.tour[head], site.layer + 1, words[site.part]);
 }
@@ -23,7 +31,11 @@ function headsOf(sites) {
   return sites.flatMap((site) => Array.from({ length: site.heads }, (_, head) => ({ site, head })));
 }
 
-/** The head whose largest weights among the words are the highest, as a mean over the rows. */
+/**
+ * The head whose largest weights among the words are the highest, as a mean over the rows.
+ *
+ * @param {Trace} trace @param {State} state
+ */
 export function sharpestHead(trace, sites, state) {
   const heads = headsOf(sites);
   return heads[largest(heads.map(({ site, head }) => {
@@ -33,30 +45,46 @@ export function sharpestHead(trace, sites, state) {
   }))];
 }
 
-/** The heads whose ablation was measured, with the change of the output's log-probability in nats. */
+/**
+ * The heads whose ablation was measured, with the change of the output's log-probability in nats.
+ *
+ * @param {Trace} trace
+ */
 export function ablatedHeads(trace, sites) {
   const known = trace.findings.ablation ?? {};
   return headsOf(sites).filter(({ site, head }) => known[site.name]?.[head])
     .map(({ site, head }) => ({ site, head, change: total(known[site.name][head]), effect: ablationEffect(trace, known[site.name][head]) }));
 }
 
-/** The head without which the output becomes least probable. */
+/**
+ * The head without which the output becomes least probable.
+ *
+ * @param {Trace} trace
+ */
 export function strongestHead(trace, sites) {
   const heads = ablatedHeads(trace, sites);
   return heads[largest(heads.map(({ change }) => -change))];
 }
 
-/** The head without which the output's probability changes least. */
+/**
+ * The head without which the output's probability changes least.
+ *
+ * @param {Trace} trace
+ */
 export function weakestHead(trace, sites) {
   const heads = ablatedHeads(trace, sites);
   return heads[largest(heads.map(({ change }) => -Math.abs(change)))];
 }
 
-/** For each written word with a choice: the word that it attended to most, and the one whose occlusion cost it most. */
+/**
+ * For each written word with a choice: the word that it attended to most, and the one whose occlusion cost it most.
+ *
+ * @param {Trace} trace
+ */
 export function comparedWords(trace) {
   const facts = trace.findings.attribution?.words;
   const [attention, occlusion] = ["weights", "blank"].map((name) => facts?.measures[name]?.[facts.read]);
-  if (!attention || !occlusion || !facts.own) return [];
+  if (!facts || !attention || !occlusion || !facts.own) return [];
   const own = facts.own === facts.read;
   const { words } = trace.axes[facts.own];
   const first = own ? words[trace.findings.prompt + 1] ?? 0 : 0;
@@ -74,7 +102,11 @@ export function comparedWords(trace) {
   });
 }
 
-/** The word in which attention and occlusion differ most; where they agree, the one that depends most on a word. */
+/**
+ * The word in which attention and occlusion differ most; where they agree, the one that depends most on a word.
+ *
+ * @param {Trace} trace
+ */
 export function differingWord(trace) {
   const compared = comparedWords(trace);
   const apart = compared.filter(({ seen, used }) => seen !== used);
@@ -82,7 +114,11 @@ export function differingWord(trace) {
   return compared[largest(compared.map(({ most }) => most.nats))];
 }
 
-/** How many pairs the mask forbids, and how many keys the first and the last query may attend to; null: none. */
+/**
+ * How many pairs the mask forbids, and how many keys the first and the last query may attend to; null: none.
+ *
+ * @param {Site} site
+ */
 export function maskOf(site) {
   if (!site?.array("allowed")) return null;
   const open = Array.from({ length: site.rows }, (_, row) =>

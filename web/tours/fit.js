@@ -18,10 +18,12 @@ function listed(wanted) {
   return [wanted].flat();
 }
 
+/** @param {Trace} trace */
 function sitesOf(trace, parts) {
   return parts ? listed(parts).flatMap((part) => trace.of(part)) : trace.sites;
 }
 
+/** @param {Trace} trace */
 function headsIn(trace, parts) {
   return sitesOf(trace, parts).reduce((count, site) => count + site.heads, 0);
 }

@@ -14,7 +14,11 @@ export const GAMES = {
   next: { questions: nextQuestions, view: "beam", hides: "output", likely: (trace) => trace.steps.some(({ best }) => best.length > 1) },
 };
 
-/** The games that the page has the numbers for. */
+/**
+ * The games that the page has the numbers for.
+ *
+ * @param {Trace} trace @param {State} state
+ */
 export function offeredGames(trace, state, names, live) {
   return Object.keys(GAMES).filter((name) => names.includes(GAMES[name].view) && GAMES[name].likely(trace, live, state));
 }

@@ -50,6 +50,7 @@ export function guide({ tours: held = [], live }, state, open) {
       button.focus();
     } else if (running() || GAMES[state.get("game")]) end();
   }
+  /** @param {Trace} trace @param {Words} words */
   const update = (trace, words, names) => {
     Object.assign(now, { trace, words, names });
     if (!trace.sites.length) {
@@ -70,7 +71,11 @@ export function guide({ tours: held = [], live }, state, open) {
   return { button, node, update, offer, guessing: () => game.guessing() };
 }
 
-/** The tours and the games, each a button with what it is about. */
+/**
+ * The tours and the games, each a button with what it is about.
+ *
+ * @param {Words} words @param {string} lang
+ */
 function fill(list, words, lang, tours, games, start) {
   const open = list.contains(document.activeElement) ? document.activeElement?.id : "";
   const language = lang === "ko" ? "ko" : "en";

@@ -12,21 +12,31 @@ const SIDE = 240; // px: the longer side of the image
 const NAMED = 3; // cells that are named for those who do not see the image
 const ALIKE = 0.98; // maps that share more of their weight than this do not tell words apart
 
-/** The attention of a caption over the image; undefined: there is none. */
+/**
+ * The attention of a caption over the image; undefined: there is none.
+ *
+ * @param {Trace} trace @param {State} state
+ */
 function captionSite(trace, state) {
   const opened = siteOf(trace, state.opened);
+  /** @param {Site} site */
   const looks = (site) => site.part === "cross" && trace.axes[site.keys].grid && site.columns > 1;
   return looks(opened) ? opened : trace.sites.findLast(looks);
 }
 
 const known = new WeakMap(); // of every trace: the list of games asks whether there are any
 
-/** A question for each word of the caption: the sharpest maps first, so that their order does not tell. */
+/**
+ * A question for each word of the caption: the sharpest maps first, so that their order does not tell.
+ *
+ * @param {Trace} trace @param {State} state
+ */
 export function imageQuestions(trace, state) {
   if (!known.has(trace)) known.set(trace, questionsOf(trace, state));
   return known.get(trace);
 }
 
+/** @param {Trace} trace @param {State} state */
 function questionsOf(trace, state) {
   const site = captionSite(trace, state);
   if (!site) return [];
@@ -42,6 +52,7 @@ function questionsOf(trace, state) {
   }).slice(0, ROUNDS);
 }
 
+/** @param {Trace} trace @param {Site} site @param {Chosen} state */
 function questionOf(trace, site, map, state, head, row, options) {
   const weights = weightsOf(map, row);
   const best = largest(weights);
@@ -81,7 +92,11 @@ function sharedWeight(one, other) {
   return total(Array.from(one, (weight, cell) => Math.min(weight / a, other[cell] / b)));
 }
 
-/** The image as the word saw it; the strongest cells in words for screen readers. */
+/**
+ * The image as the word saw it; the strongest cells in words for screen readers.
+ *
+ * @param {Trace} trace @param {Site} site @param {Words} words
+ */
 function figureOf(trace, site, map, row, words) {
   const { grid } = trace.axes[site.keys];
   const weights = weightsOf(map, row);

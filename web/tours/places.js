@@ -108,6 +108,8 @@ function switched({ live, now, shown, words, trace }) {
  * The values of a link in a page: placeholders by their values, which may follow from the values before them.
  *
  * base: the values of the page as it was opened.
+ *
+ * @param {Trace} trace
  */
 export function linkOf(link, trace, base, live) {
   const found = {};

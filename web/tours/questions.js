@@ -11,7 +11,11 @@ export const ROUNDS = 10;
 export const SPELT = /[\p{L}\p{N}]/u;
 const ALIKE = 1e-6; // values that differ by less are the same answer
 
-/** Which word a word attended to: in the head that the page opened with, for texts. */
+/**
+ * Which word a word attended to: in the head that the page opened with, for texts.
+ *
+ * @param {Trace} trace @param {State} state
+ */
 export function lookQuestions(trace, state) {
   const opened = siteOf(trace, state.opened);
   const site = trace.axes[opened.keys].grid ? trace.sites.find((each) => !trace.axes[each.keys].grid && each.columns > 2) : opened;
@@ -40,13 +44,18 @@ export function lookQuestions(trace, state) {
   }).slice(0, ROUNDS);
 }
 
-/** Without which head of a module the output would be least probable. */
+/**
+ * Without which head of a module the output would be least probable.
+ *
+ * @param {Trace} trace
+ */
 export function headQuestions(trace) {
   return trace.parts().flatMap((part) => trace.of(part)).flatMap((site) => {
     const heads = ablatedHeads(trace, [site]);
     if (heads.length < 2) return [];
     const least = Math.min(...heads.map(({ change }) => change));
     const best = heads.findIndex(({ change }) => change === least);
+    /** @param {Words} words */
     const module = (words) => `${words[site.part]}, ${words.layerNumber(site.layer + 1)}`;
     return [{
       ask: (words) => words.games.head.ask(module(words), trace.output),
@@ -59,7 +68,11 @@ export function headQuestions(trace) {
   }).slice(0, ROUNDS);
 }
 
-/** Which token the model found most probable: the next one, in a gap, or as the label. */
+/**
+ * Which token the model found most probable: the next one, in a gap, or as the label.
+ *
+ * @param {Trace} trace
+ */
 export function nextQuestions(trace) {
   const { writes } = trace.kind;
   const prompt = writes === "continuation" ? Math.min(trace.findings.prompt ?? 0, trace.steps.length - 1) : 0;
@@ -71,7 +84,7 @@ export function nextQuestions(trace) {
     const top = step.best.findIndex(([, logp]) => logp === most);
     const tell = (n) => [readable(step.best[n][0]), chance(n)];
     return {
-      ask: (words) => words.games.next.ask[writes === "continuation" ? "text" : writes](before, i + 1),
+      ask: (words) => words.games.next.ask[writes === "gaps" || writes === "label" ? writes : "text"](before, i + 1),
       options: named(tokens, (n) => readable(step.best[n][0])),
       right: new Set(tokens.filter((n) => most - step.best[n][1] < ALIKE)),
       reveal: {},

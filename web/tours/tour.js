@@ -73,7 +73,11 @@ export function tourPanel({ now, state, live, go, end }) {
   return { node, update, start: (tour) => open(tour, 0, true), focus: () => (next.disabled ? stop : next).focus() };
 }
 
-/** Whether a link names the step and nothing that is open in it: the short form, whose values are the step's own. */
+/**
+ * Whether a link names the step and nothing that is open in it: the short form, whose values are the step's own.
+ *
+ * @param {State} state
+ */
 function bare(state) {
   const names = [...new URLSearchParams(state.fragment).keys()];
   return names.every((name) => ["tour", "step", "lang", "text", "picture"].includes(name));

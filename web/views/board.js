@@ -8,6 +8,7 @@ import { heatmap, legend, mapFigure, mapTable, mostOf } from "../heatmap.js";
 
 const FAINT = 0.5; // a map of smaller weights is scaled to its largest one: on a scale from 0 to 1 it would look empty
 
+/** @param {Trace} trace @param {State} state */
 export function currentMap(trace, state) {
   const site = siteOf(trace, state);
   const head = headChosen(site, state);
@@ -35,6 +36,7 @@ export function siteChoices(trace, state, words, { heads = true } = {}) {
   return controls;
 }
 
+/** @param {Site} site @param {Words} words */
 export function headChoices(site, words) {
   const signs = site.array("factors")?.values;
   const named = (h) => (signs && signs[h] !== 1 ? `${h + 1} (× ${signs[h].toFixed(2)})` : String(h + 1));
@@ -53,44 +55,61 @@ export function valueChosen(site, state) {
   return state.get("value") === "norms" && site.array("norms") ? "norms" : "weights";
 }
 
+/** @param {Site} site @param {State} state @param {Words} words */
 export function valueChoice(site, state, words) {
   const known = site.array("norms") ? [["norms", words.norms]] : [];
   return choice(words.value, [["weights", words.weights], ...known], valueChosen(site, state),
     (value) => state.set({ value }));
 }
 
-/** What the rows and columns are, and where a model writes, which step is a word's row. */
+/**
+ * What the rows and columns are, and where a model writes, which step is a word's row.
+ *
+ * @param {Site} site @param {State} state @param {Words} words
+ */
 export function readingChoices(site, state, words) {
   return [...(site.writes ? [readingChoice(state, words)] : []), unitChoice(state, words)];
 }
 
+/** @param {State} state @param {Words} words */
 function readingChoice(state, words) {
   return choice(words.reading, [["writes", words.writes], ["reads", words.reads]], state.get("reading"), (reading) => state.set({ reading }));
 }
 
+/** @param {State} state @param {Words} words */
 export function unitChoice(state, words) {
   return choice(words.unit, [["words", words.words], ["pieces", words.pieces]], state.get("unit"), (unit) => state.set({ unit }));
 }
 
-/** The map on the chosen scale: from 0 to 1, or to its largest weight. */
+/**
+ * The map on the chosen scale: from 0 to 1, or to its largest weight.
+ *
+ * @param {State} state
+ */
 export function scaled(map, state) {
   const most = mostOf(map);
   const chosen = state.get("scale") || (most < FAINT ? "largest" : "one");
   return chosen === "largest" ? { ...map, most } : map;
 }
 
+/** @param {State} state @param {Words} words */
 export function scaleChoice(map, state, words) {
   return choice(words.scaleOf, [["one", words.scaleOne], ["largest", words.scaleLargest]],
     map.most === undefined ? "one" : "largest", (scale) => state.set({ scale }));
 }
 
-/** The tokens that are not words, listed if they are few. */
+/**
+ * The tokens that are not words, listed if they are few.
+ *
+ * @param {Trace} trace @param {Site} site @param {Words} words
+ */
 export function restName(trace, site, map, words) {
   const names = [...new Set(map.left.map((column) => trace.axes[site.keys].tokens[column]))];
   if (map.sunk) return [...(names.length ? [words.rest] : []), words.sink].join(", ");
   return names.length > 2 ? words.rest : `${words.rest} (${names.map(readable).join(" ")})`;
 }
 
+/** @type {View} */
 export function boardView(trace, state, words) {
   const site = siteOf(trace, state);
   const plain = currentMap(trace, state);
@@ -139,7 +158,11 @@ export function boardView(trace, state, words) {
   };
 }
 
-/** Where the map's cursor begins: at the cell that was clicked last, at the one cursor of all views, or at the strongest. */
+/**
+ * Where the map's cursor begins: at the cell that was clicked last, at the one cursor of all views, or at the strongest.
+ *
+ * @param {Trace} trace @param {Site} site @param {State} state
+ */
 function cursorOn(trace, site, map, state, linking) {
   if (linking) return [state.get("query") ?? 0, state.get("key") ?? 0];
   if (state.get("query") === null) return undefined;
@@ -147,7 +170,11 @@ function cursorOn(trace, site, map, state, linking) {
   return [row, column];
 }
 
-/** What the map shows where it is not the softmax of the scores over the keys. */
+/**
+ * What the map shows where it is not the softmax of the scores over the keys.
+ *
+ * @param {Site} site @param {Words} words
+ */
 function kindNotes(site, words) {
   const notes = [];
   if (words.kindNotes[site.kind]) notes.push(words.kindNotes[site.kind]);
@@ -163,14 +190,22 @@ function marksOn(map, plain, signs) {
   return { signs: new Map([...signs].map(([i, sign]) => [moved(i), sign])), found: strongest(plain).map(moved) };
 }
 
-/** A cell in words; for a word of several tokens, the mean of their steps. */
+/**
+ * A cell in words; for a word of several tokens, the mean of their steps.
+ *
+ * @param {Trace} trace @param {Site} site @param {Words} words
+ */
 function said(trace, site, map, r, c, value, words) {
   const cell = `${map.rows[r]} → ${map.columns[c]}: ${value.toFixed(3)}`;
   const behind = map.places.rows[r];
   return behind.length < 2 ? cell : `${cell}; ${words.meanOf(behind.map((row) => rowName(trace, site, row, words)))}`;
 }
 
-/** What a row is: a token as the query, or a step that has read one token and writes the next. */
+/**
+ * What a row is: a token as the query, or a step that has read one token and writes the next.
+ *
+ * @param {Trace} trace @param {Site} site @param {Words} words
+ */
 export function rowName(trace, site, row, words) {
   const read = readable(site.rowTokens[row]);
   const next = site.rowTokens[row + 1] ?? trace.steps[row]?.token;
@@ -180,13 +215,19 @@ export function rowName(trace, site, row, words) {
 /**
  * Opens the exact cell: its tokens, in the head that the map shows or, if it shows all heads, in the
  * one with the largest weight there; the row and the key are the strongest pair of tokens.
+ *
+ * @param {Site} site @param {State} state
  */
 function openCell(site, map, r, c, state) {
   const changes = cellOpened(site, map, r, c, headChosen(site, state));
   if (changes) state.set(changes);
 }
 
-/** What the state becomes when a cell is opened; null: a sink has no key. */
+/**
+ * What the state becomes when a cell is opened; null: a sink has no key.
+ *
+ * @param {Site} site
+ */
 export function cellOpened(site, map, r, c, chosen) {
   const [rows, columns] = [map.places.rows[r], map.places.columns[c]];
   if (!rows?.length || !columns?.length) return null;
@@ -198,7 +239,11 @@ export function cellOpened(site, map, r, c, chosen) {
   return { view: site.kind === "given" ? "board" : "row", part: site.part, layer: site.layer, head, query, key, word: "", from: all && site.heads > 1 ? chosen : "" };
 }
 
-/** The agreement of the strongest links with the gold links. */
+/**
+ * The agreement of the strongest links with the gold links.
+ *
+ * @param {Words} words
+ */
 function goldNote(gold, map, words) {
   if (gold.fault) return element("p", { class: "fault", role: "alert" }, words.goldFault(gold.fault));
   if (!gold.signs.size) return element("p", { class: "muted" }, words.goldHelp);
@@ -209,7 +254,11 @@ function goldNote(gold, map, words) {
 
 const percent = (share) => `${(100 * share).toFixed(1)} %`;
 
-/** Evaluating every head is a pass over all weights, so it waits until the table is opened. */
+/**
+ * Evaluating every head is a pass over all weights, so it waits until the table is opened.
+ *
+ * @param {Trace} trace @param {Site} site @param {State} state @param {Words} words
+ */
 function headsTable(trace, site, state, words) {
   const details = element("details", { id: "every-head" }, element("summary", {}, words.headsTable));
   const error = (each, head) => {

@@ -15,6 +15,7 @@ const SLIDERS = {
 
 choicesView.needs = (trace) => trace.steps.length > 0;
 
+/** @type {View} */
 export function choicesView(trace, state, words, ask) {
   const cards = trace.steps.map((step, i) => cardOf(step, i, onward(trace, i, ask), words));
   const note = element("p", { class: "muted", id: "chances-note", role: "status" });
@@ -36,12 +37,20 @@ export function choicesView(trace, state, words, ask) {
   };
 }
 
-/** The most tokens that top-k may keep: those of the step with the fewest that are recorded. */
+/**
+ * The most tokens that top-k may keep: those of the step with the fewest that are recorded.
+ *
+ * @param {Trace} trace
+ */
 function recorded(trace) {
   return Math.min(...trace.steps.map(({ best }) => best.length));
 }
 
-/** What the sliders say. */
+/**
+ * What the sliders say.
+ *
+ * @param {State} state @param {Trace} trace
+ */
 function optionsOf(state, trace) {
   return { temperature: state.get("heat"), topK: Math.min(state.get("few"), recorded(trace)), topP: state.get("nucleus") };
 }
@@ -50,7 +59,11 @@ function isUsual({ temperature, topK, topP }) {
   return temperature === 1 && topK === 0 && topP === 1;
 }
 
-/** A slider that moves the bars while it is moved; the address follows when it is let go. */
+/**
+ * A slider that moves the bars while it is moved; the address follows when it is let go.
+ *
+ * @param {State} state @param {Trace} trace @param {Words} words
+ */
 function slider(key, state, trace, onMove, words) {
   const name = SLIDERS[key];
   const [least, highest, step] = LIMITS[key];
@@ -72,7 +85,11 @@ function slider(key, state, trace, onMove, words) {
   return element("label", {}, element("span", {}, words.chanceSliders[name]), said, input);
 }
 
-/** A step as a table of bars; `update` draws the probabilities, and says whether they are exact. */
+/**
+ * A step as a table of bars; `update` draws the probabilities, and says whether they are exact.
+ *
+ * @param {Words} words
+ */
 function cardOf(step, i, goOn, words) {
   // The written token may not be among the most probable ones: then it is listed below them.
   const listed = step.best.some(([token]) => token === step.token);
@@ -106,7 +123,11 @@ function rangeText(least, most) {
   return from === to ? `${from} %` : `${from}–${to} %`;
 }
 
-/** Of a live page what writes on from another token of a step: it takes the number of one in `best`. */
+/**
+ * Of a live page what writes on from another token of a step: it takes the number of one in `best`.
+ *
+ * @param {Trace} trace @param {Ask | undefined} ask
+ */
 function onward(trace, i, ask) {
   const { written, prompt = 0 } = trace.findings;
   const step = trace.steps[i];
@@ -115,7 +136,11 @@ function onward(trace, i, ask) {
     [...trace.steps.slice(prompt, i).map(({ token }) => token), step.best[n][0]]);
 }
 
-/** Draws a token of every step, after what the model wrote before it. */
+/**
+ * Draws a token of every step, after what the model wrote before it.
+ *
+ * @param {Trace} trace @param {Words} words
+ */
 function drawAll(trace, cards, options, said, words) {
   const tokens = trace.steps.map((step, i) => {
     const { ranges } = chancesOf(step, options);
@@ -127,14 +152,22 @@ function drawAll(trace, cards, options, said, words) {
   said.textContent = words.drawn(tokens.join(" "));
 }
 
-/** The most probable labels of a step, as the model gives them. */
+/**
+ * The most probable labels of a step, as the model gives them.
+ *
+ * @param {Words} words
+ */
 export function barsOf(step, words) {
   const card = cardOf(step, 0, null, words);
   card.update({ temperature: 1, topK: 0, topP: 1 });
   return card.node;
 }
 
-/** The same as bars; the written token is darker. */
+/**
+ * The same as bars; the written token is darker.
+ *
+ * @param {Trace} trace
+ */
 function figureOf(trace, options) {
   const panels = trace.steps.map((step, i) => {
     const { ranges } = chancesOf(step, options);

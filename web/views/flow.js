@@ -20,7 +20,11 @@ const FIGURE = 1040; // px
 /** A single attention without an output is the overview's picture. */
 flowView.needs = (trace) => trace.sites.length > 0 && trace.sites.length + trace.steps.length > 1;
 
-/** What happens one after the other: all is read layer by layer, then word after word is written. */
+/**
+ * What happens one after the other: all is read layer by layer, then word after word is written.
+ *
+ * @param {Trace} trace
+ */
 function momentsIn(flow, trace) {
   const columns = flow.read?.layers.length ?? 0;
   const reading = Array.from({ length: columns }, (_, column) =>
@@ -30,6 +34,7 @@ function momentsIn(flow, trace) {
   return [...reading, ...flow.rows.map((row) => ({ kind: "write", row, sweep, hold: HOLD }))];
 }
 
+/** @type {View} */
 export function flowView(trace, state, words) {
   const flow = flowOf(trace, state.get("unit"));
   const moments = momentsIn(flow, trace);
@@ -125,7 +130,11 @@ function queryOf({ walked }, row) {
   return walked.map.places.rows[row][0];
 }
 
-/** The word whose way is drawn: that of the cursor of all views, as the word that its step writes. */
+/**
+ * The word whose way is drawn: that of the cursor of all views, as the word that its step writes.
+ *
+ * @param {Trace} trace @param {State} state @param {Words} words
+ */
 function sceneOf(flow, trace, state, words) {
   const site = siteOf(trace, state);
   const { query } = cursorOf(trace, site, state);
@@ -159,12 +168,18 @@ function buttons({ place, trace, flow, words }, state, plays, moments) {
   })];
 }
 
+/** @param {Trace} trace @param {Site} site @param {State} state */
 function fedMoment(trace, site, state) {
   const { head, query } = cursorOf(trace, site, state);
   return Math.max(0, momentsOf(walkOf(trace, site, head, query), site).findIndex(({ op }) => op === "hidden" || op === "fed"));
 }
 
-/** What a moment shows, with its numbers. */
+/**
+ * What a moment shows, with its numbers.
+ *
+ * @param {any} scene
+ * @param {Words} words
+ */
 function sentenceOf({ flow, trace, moment, row }, words) {
   const say = words.flowSays;
   const shareOf = (weight) => words.sentence.share(percentOf(weight));
@@ -182,6 +197,7 @@ function sentenceOf({ flow, trace, moment, row }, words) {
   }
   const { layer, self, cross } = flow.write.layers.at(-1);
   const [first, second] = cross ? [cross, self] : [self, null];
+  /** @returns {[name: string, share: string]} */
   const share = (part) => [nameOf(part, topOf(part, moment.row), trace, words), shareOf(weightOf(part, moment.row, topOf(part, moment.row)))];
   const more = second && weightOf(second, moment.row, topOf(second, moment.row)) > 0 ? say.self(...share(second)) : "";
   return `${say.write(flow.write.lanes[moment.row], layer + 1, ...share(first))}${more}${found ? say.probability(shareOf(found.probability)) : say.end}`;
@@ -199,7 +215,12 @@ function topOf({ map }, row) {
   return largest(map.values.subarray(row * width, (row + 1) * width));
 }
 
-/** The weights of a row in every module as a table: a column for each layer. */
+/**
+ * The weights of a row in every module as a table: a column for each layer.
+ *
+ * @param {any} scene
+ * @param {Words} words
+ */
 function numbers(scene, words) {
   const { flow } = scene;
   const details = element("details", { id: "flow-numbers" }, element("summary", {}, words.flowNumbers));

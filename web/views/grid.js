@@ -14,10 +14,12 @@ const AROUND = 23; // px between two maps, with the borders of their buttons
 /** A single head has nothing to be compared with. */
 gridView.needs = (trace) => trace.parts().some((part) => headsOf(trace, part).length > 1);
 
+/** @param {Trace} trace */
 function headsOf(trace, part) {
-  return trace.of(part).flatMap((site) => Array.from({ length: site.heads }, (_, head) => ({ site, head })));
+  return trace.of(part).flatMap((site) => Array.from({ length: site.heads }, (_, head) => /** @type {MeasuredHead} */ ({ site, head })));
 }
 
+/** @type {View} */
 export function gridView(trace, state, words) {
   const part = trace.parts().includes(state.get("part")) ? state.get("part") : trace.parts()[0];
   const heads = headsOf(trace, part);
@@ -27,7 +29,7 @@ export function gridView(trace, state, words) {
   if (order !== "place" || state.get("as") === "table") {
     for (const each of heads) Object.assign(each, each.site.measures(each.head));
   }
-  if (order !== "place") heads.sort((a, b) => a[order] - b[order]);
+  if (order !== "place") heads.sort((a, b) => (a[order] ?? 0) - (b[order] ?? 0));
   if (order === "confidence") heads.reverse();
   const controls = [
     choice(words.part, trace.parts().map((each) => [each, words[each]]), part,
@@ -39,7 +41,7 @@ export function gridView(trace, state, words) {
   ];
   const name = ({ site, head }) => `${site.layer + 1}.${head + 1}`;
   if (state.get("as") === "table") {
-    const rows = heads.map((each) => [name(each), each.entropy.toFixed(3), each.confidence.toFixed(3)]);
+    const rows = heads.map((each) => [name(each), each.entropy?.toFixed(3) ?? "", each.confidence?.toFixed(3) ?? ""]);
     return { help: words.gridHelp, controls,
       body: [table([`${words.layer}.${words.head}`, words.entropy, words.confidence], rows, words.grid)] };
   }
@@ -54,7 +56,11 @@ export function gridView(trace, state, words) {
   return { help: over.help, controls, body: [element("div", { class: "scroll" }, grid), over.scale], figure };
 }
 
-/** Heads as maps, with rows and columns as small as necessary, all on one scale. */
+/**
+ * Heads as maps, with rows and columns as small as necessary, all on one scale.
+ *
+ * @param {State} state @param {Words} words
+ */
 function asMaps(heads, state, words, controls) {
   const map = scaled({ values: heads.map(({ site, head }) => highest(site, head)), columns: heads.map(String) }, state);
   controls.splice(2, 0, scaleChoice(map, state, words));
@@ -67,7 +73,7 @@ function asMaps(heads, state, words, controls) {
     scale: legend(map, `${words.weights}. ${words.scaleGrid}`),
     draw: (canvas, { site, head }, side) => {
       const size = site.rows * site.columns;
-      const shades = site.array("weights").shades(head * size, (head + 1) * size);
+      const shades = site.known("weights").shades(head * size, (head + 1) * size);
       paint(canvas, site.columns, site.rows, shades, colours);
       canvas.style.width = `${side}px`;
       canvas.style.height = `${Math.round(side * Math.min(site.rows / site.columns, 1.6))}px`;
@@ -75,7 +81,11 @@ function asMaps(heads, state, words, controls) {
   };
 }
 
-/** What one word, or one cell, attends to in the image, in every head. */
+/**
+ * What one word, or one cell, attends to in the image, in every head.
+ *
+ * @param {Trace} trace @param {State} state @param {Words} words
+ */
 function overPicture(trace, heads, state, words, controls) {
   const [{ site }] = heads;
   const at = Math.min(state.get("query") ?? strongestRow(site), site.rows - 1);
@@ -93,18 +103,30 @@ function overPicture(trace, heads, state, words, controls) {
   };
 }
 
-/** The row of the matrix with the largest weight in the mean of the heads. */
+/**
+ * The row of the matrix with the largest weight in the mean of the heads.
+ *
+ * @param {Site} site
+ */
 function strongestRow(site) {
   return Math.floor(largest(site.matrix("mean", "weights")) / site.columns);
 }
 
+/** @param {Site} site */
 function highest(site, head) {
   const size = site.rows * site.columns;
-  return site.array("weights").largest(head * size, (head + 1) * size);
+  return site.known("weights").largest(head * size, (head + 1) * size);
 }
 
+/**
+ * @param {MeasuredHead} measuredHead
+ * @param {string} name
+ * @param {Words} words
+ * @param {(canvas: HTMLCanvasElement) => void} draw
+ * @param {() => void} onClick
+ */
 function thumbnail({ site, head, entropy, confidence }, name, words, draw, onClick) {
-  const measured = entropy === undefined ? ""
+  const measured = entropy === undefined || confidence === undefined ? ""
     : `; ${words.entropy} ${entropy.toFixed(2)}, ${words.confidence} ${confidence.toFixed(2)}`;
   const canvas = element("canvas", { "aria-hidden": "true" });
   draw(canvas);

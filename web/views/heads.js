@@ -8,6 +8,7 @@ const NOTICED = 0.01; // nats: smaller changes are not shown
 
 headsView.needs = (trace, live) => trace.steps.length > 0 && (live || Object.keys(trace.findings.ablation ?? {}).length > 0);
 
+/** @type {View} */
 export function headsView(trace, state, words, ask) {
   const without = trace.findings.ablation ?? {};
   const sites = trace.parts().flatMap((part) => trace.of(part)).filter((site) => without[site.name]);
@@ -31,7 +32,11 @@ export function headsView(trace, state, words, ask) {
   return { help: ask ? words.switchesHelp : words.switchesSaved, controls: [], top, body, figure };
 }
 
-/** The change without each head, as bars. */
+/**
+ * The change without each head, as bars.
+ *
+ * @param {Words} words
+ */
 function figureOf(sites, without, words) {
   const heads = sites.flatMap((site) => without[site.name].map((changes, head) => [`${words[site.part]} ${site.layer + 1}.${head + 1}`, total(changes)]));
   return barsFigure([{ title: words.captionValue.heads, names: heads.map(([name]) => name), values: heads.map(([, sum]) => sum),
@@ -42,6 +47,7 @@ function sitesKnown(without) {
   return Object.keys(without).length > 0;
 }
 
+/** @param {Site} site @param {State} state @param {Words} words @param {Ask | undefined} ask */
 function row(site, changes, most, off, state, words, ask) {
   const buttons = changes.map((change, head) => {
     const name = `${site.name}:${head}`;
@@ -57,7 +63,7 @@ function row(site, changes, most, off, state, words, ask) {
       if (off.has(name)) off.delete(name);
       else off.add(name);
       state.set({ off: [...off].join(" ") });
-      ask();
+      ask?.();
     });
     return button;
   });

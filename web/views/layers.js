@@ -11,6 +11,7 @@ const SHOWS = { lens: lensView, apart: apartView, places: placesView };
 
 layersView.needs = (trace) => trace.page.known.layered;
 
+/** @type {View} */
 export function layersView(trace, state, words, ask) {
   const { stacks } = trace.findings.layers ?? {};
   if (!stacks) {
@@ -25,20 +26,26 @@ export function layersView(trace, state, words, ask) {
   return { ...view, controls: [choice(words.showWhat, shows, shown, (show) => state.set({ show })), ...view.controls] };
 }
 
+/** @param {Words} words */
 function layerNames(count, words, first = words.embedding) {
   return Array.from({ length: count }, (_, layer) => (layer === 0 ? first : words.layerNumber(layer)));
 }
 
-/** The axis whose tokens a stack reads: one side of a translation, or the only text. */
+/**
+ * The axis whose tokens a stack reads: one side of a translation, or the only text.
+ *
+ * @param {Trace} trace
+ */
 function axisOf(trace, stack) {
   return trace.axes[stack.startsWith("encoder") ? "source" : "target"] ?? trace.axes.text;
 }
 
+/** @param {Trace} trace @param {State} state @param {Words} words */
 function lensView(trace, state, words) {
-  const { stacks } = trace.findings.layers;
+  const stacks = trace.findings.layers?.stacks ?? {};
   const names = Object.keys(stacks).filter((name) => stacks[name].best);
   const { stack, controls } = stackChosen(names, state, words);
-  const { best, written, read: how } = stacks[stack];
+  const { best = [], written, read: how } = stacks[stack];
   const recurrent = how === "recurrent";
   const read = axisOf(trace, stack).tokens.map(readable);
   const wanted = written ? trace.steps.map((step) => readable(step.token)) : read;
@@ -75,19 +82,21 @@ function lensView(trace, state, words) {
   };
 }
 
+/** @param {State} state */
 function cellChosen(state, rows, columns) {
   const [row, column] = state.get("cell").split(",").map(Number);
   const whole = (value, end, otherwise) => (Number.isInteger(value) && value < end ? value : otherwise);
   return state.get("cell") ? [whole(row, rows, rows - 1), whole(column, columns, 0)] : [rows - 1, 0];
 }
 
+/** @param {Trace} trace @param {State} state @param {Words} words @param {Ask | undefined} ask */
 function apartView(trace, state, words, ask) {
-  const { stacks } = trace.findings.layers;
+  const stacks = trace.findings.layers?.stacks ?? {};
   const { stack, controls } = stackChosen(Object.keys(stacks), state, words);
   const axis = axisOf(trace, stack);
   const against = trace.findings.similarity?.[stack];
-  const other = against && { texts: against.texts };
-  const word = Math.min(state.get("word") ?? longestShared(axis.texts, other?.texts ?? []),
+  const others = against?.texts ?? [];
+  const word = Math.min(state.get("word") ?? longestShared(axis.texts, others),
     axis.texts.length - 1);
   controls.push(choice(words.word, axis.texts.map((text, i) => [String(i), `${i + 1} ${text}`]), String(word),
     (chosen) => state.set({ word: chosen })));
@@ -96,11 +105,11 @@ function apartView(trace, state, words, ask) {
   const itself = recurrent ? words[stack === "encoder" ? "readAlone" : "readFirst"] : words.ownVector;
   const series = [{ name: `${axis.texts[word]} (1) · ${itself}`, values: own }];
   if (against) {
-    const alike = other.texts.indexOf(axis.texts[word]);
-    const second = Math.min(state.get("other") ?? Math.max(alike, 0), other.texts.length - 1);
-    controls.push(choice(words.otherWord, other.texts.map((text, i) => [String(i), `${i + 1} ${text}`]),
+    const alike = others.indexOf(axis.texts[word]);
+    const second = Math.min(state.get("other") ?? Math.max(alike, 0), others.length - 1);
+    controls.push(choice(words.otherWord, others.map((text, i) => [String(i), `${i + 1} ${text}`]),
       String(second), (chosen) => state.set({ other: chosen })));
-    series.unshift({ name: `${axis.texts[word]} (1) · ${other.texts[second]} (2)`, values: against.cosines.map((layer) => layer[word][second]) });
+    series.unshift({ name: `${axis.texts[word]} (1) · ${others[second]} (2)`, values: against.cosines.map((layer) => layer[word][second]) });
     if (against.different) series.push({ name: words.differentWords, values: against.different });
   }
   if (ask) {
@@ -115,7 +124,7 @@ function apartView(trace, state, words, ask) {
   const numbers = table([words.layer, ...series.map(({ name }) => name)],
     ticks.map((name, i) => [name, ...series.map(({ values }) => values[i].toFixed(3))]), words.show_apart);
   const sentences = element("dl", {}, element("dt", {}, "1"), element("dd", {}, axis.texts.join(" ")),
-    ...(other ? [element("dt", {}, "2"), element("dd", {}, other.texts.join(" "))] : []));
+    ...(against ? [element("dt", {}, "2"), element("dd", {}, others.join(" "))] : []));
   return {
     help: recurrent ? words.apartHelpRecurrent : words.apartHelp,
     controls,

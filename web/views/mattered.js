@@ -17,6 +17,7 @@ const PALE = 2; // the end of the scale of correlations: 1 has a middle shade, f
 
 const MAPS_AT = [8, 46]; // px: where the maps over an image begin
 
+/** @type {View} */
 export function matteredView(trace, state, words, ask) {
   const whole = trace.page.baseline || trace;
   const known = trace.findings.attribution;
@@ -58,7 +59,11 @@ function hasParts(picture) {
   return !picture || picture.tokens.length > 1;
 }
 
-/** What is shown: words or tokens, for the chosen one. */
+/**
+ * What is shown: words or tokens, for the chosen one.
+ *
+ * @param {State} state @param {Words} words
+ */
 function gather(whole, known, state, words) {
   const unit = state.get("unit");
   const facts = known[unit];
@@ -98,7 +103,11 @@ function gather(whole, known, state, words) {
   };
 }
 
-/** The output word of the one cursor of all views, if that is at one; otherwise the first that was written. */
+/**
+ * The output word of the one cursor of all views, if that is at one; otherwise the first that was written.
+ *
+ * @param {Unit} unit @param {State} state
+ */
 function rowOfCursor(whole, facts, unit, state) {
   const site = siteOf(whole, state);
   const first = firstWritten(whole, facts, unit);
@@ -117,7 +126,11 @@ function cursorOfRow(whole, { facts, unit }, i, state) {
   return { query: Math.max(0, token - (reads ? 0 : 1)), key: "" };
 }
 
-/** The first word that the model wrote: in a language model the prompt comes before it. */
+/**
+ * The first word that the model wrote: in a language model the prompt comes before it.
+ *
+ * @param {Unit} unit
+ */
 function firstWritten(whole, facts, unit) {
   const prompt = whole.findings.prompt;
   if (unit === "pieces" || !facts.own) return Math.min(prompt, whole.steps.length - 1);
@@ -129,7 +142,11 @@ function ranked(values) {
   return values.some((row, i) => row.some((value, j) => i !== j && value !== null));
 }
 
-/** Each source word, or token, with the tokens that it consists of. */
+/**
+ * Each source word, or token, with the tokens that it consists of.
+ *
+ * @param {Unit} unit
+ */
 function sourceWords(axis, unit) {
   if (unit === "pieces") return axis.tokens.map((token, i) => [readable(token), [i]]);
   return axis.texts.map((text, i) => [text, axis.words.flatMap((word, token) => (word === i ? [token] : []))]);
@@ -144,7 +161,11 @@ function chips(label, texts, name, isOn, onClick) {
     }, text)));
 }
 
-/** The source words: a click occludes a word, another click restores it. */
+/**
+ * The source words: a click occludes a word, another click restores it.
+ *
+ * @param {State} state @param {Words} words @param {Ask | undefined} ask
+ */
 function blanks(found, state, words, ask) {
   const isIn = (i) => !found.sources[i][1].some((token) => found.out.has(token));
   const group = chips(words.takeOut, found.sources.map(([text]) => text), "blank", isIn, (i) => {
@@ -154,7 +175,11 @@ function blanks(found, state, words, ask) {
   return group;
 }
 
-/** The occluded cells, and the selected one, which can be occluded. */
+/**
+ * The occluded cells, and the selected one, which can be occluded.
+ *
+ * @param {State} state @param {Words} words @param {Ask | undefined} ask
+ */
 function cellsOut(found, state, words, ask) {
   const out = [...found.out].sort((a, b) => a - b);
   const name = (cell) => cellText(cell, found.grid);
@@ -167,11 +192,15 @@ function cellsOut(found, state, words, ask) {
   return group;
 }
 
-/** Occludes tokens or cells, or restores them, and requests the new output. */
+/**
+ * Occludes tokens or cells, or restores them, and requests the new output.
+ *
+ * @param {State} state @param {Ask | undefined} ask
+ */
 function takeOut(found, places, goes, state, ask) {
   for (const place of places) found.out[goes ? "add" : "delete"](place);
   state.set({ blank: [...found.out].map((place) => place + found.before).sort((a, b) => a - b).join(" ") });
-  ask();
+  ask?.();
 }
 
 /** The layout of the figure. */
@@ -192,11 +221,12 @@ function placesOf(found) {
   return { bars, maps, shares, width: across, height: shares ? below + TALL + 100 : below - 40 };
 }
 
+/** @param {Surface} surface @param {Words} words */
 function drawMeasures(surface, found, place, words, redraw = () => {}) {
   if (found.grid) {
     surface.text(words.barsTitle(found.rows[found.row]), MAPS_AT[0], 16, { size: 13 });
     surface.text(words.mapsScale((100 * found.most).toFixed(1)), MAPS_AT[0], 36, { size: 12 });
-    drawMeasureMaps(surface, found, ...MAPS_AT, redraw);
+    drawMeasureMaps(surface, found, MAPS_AT[0], MAPS_AT[1], redraw);
   } else drawBars(surface, found, place.bars, words);
   const { ranks, mean_ranks: mean } = found.facts;
   [[words.ranksHere(found.rows[found.row]), ranks[found.row]], [words.ranksMean, mean]].forEach(([title, values], i) => {
@@ -279,6 +309,7 @@ function percent(share) {
   return `${share < 0 ? "−" : ""}${Math.round(100 * Math.abs(share))}`;
 }
 
+/** @param {State} state @param {Words} words */
 function measuresPicture(found, state, words) {
   const best = found.titles.map((title, m) => {
     const at = strongestCell(found.shares[m]);
@@ -294,7 +325,11 @@ function measuresPicture(found, state, words) {
   return found.grid ? [markable(canvas, found, state, words), shown] : [shown];
 }
 
-/** A click, or the arrow keys, select a cell in all maps; returns the line with its share of each measure. */
+/**
+ * A click, or the arrow keys, select a cell in all maps; returns the line with its share of each measure.
+ *
+ * @param {State} state @param {Words} words
+ */
 function markable(canvas, found, state, words) {
   const said = found.cell === null ? words.markHelp
     : `${words.cellName} ${cellText(found.cell, found.grid)}: ${found.titles.map((title, m) => `${title} ${signedPercent(found.shares[m][found.cell])} %`).join(", ")}`;
@@ -314,7 +349,11 @@ function markable(canvas, found, state, words) {
   return element("p", { class: "said" }, said);
 }
 
-/** The same as tables: the measured values, correlations, shares. */
+/**
+ * The same as tables: the measured values, correlations, shares.
+ *
+ * @param {Words} words
+ */
 function measuresTables(found, words) {
   const { ranks, mean_ranks: mean, shares } = found.facts;
   const number = (value, digits = 3) => (value === null ? "–" : value.toFixed(digits));

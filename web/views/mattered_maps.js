@@ -44,7 +44,11 @@ export function markedCell(cell, [rows, columns]) {
   return cell === null ? null : Math.min(cell, rows * columns - 1);
 }
 
-/** Each measure: its name, its map over the image, and the strongest cell below. */
+/**
+ * Each measure: its name, its map over the image, and the strongest cell below.
+ *
+ * @param {Surface} surface
+ */
 export function drawMeasureMaps(surface, found, left, top, redraw) {
   const size = sizeOfMaps(found);
   found.shares.forEach((shares, i) => {

@@ -21,6 +21,7 @@ const FAINT = 0.5; // weights below this are drawn on a scale that ends at the l
 const FIGURE_SIDE = 460; // px
 const PAUSE = 700; // ms without a change before the live page asks for the effect of occlusion
 
+/** @type {View} */
 export function overviewView(trace, state, words, ask) {
   const site = siteOf(trace, state);
   const head = shareHead(site, state);
@@ -80,27 +81,43 @@ function lookOf(trace, site, map, { row, column }, grid) {
     smooth: true, marked: site.part === "image" ? row : column };
 }
 
-/** The map, on a scale that ends at its largest weight if that is small. */
+/**
+ * The map, on a scale that ends at its largest weight if that is small.
+ *
+ * @param {Trace} trace @param {Site} site @param {State} state
+ */
 function scaledMap(trace, site, state, head) {
   const map = weightsMap(trace, site, state, head);
   const most = mostOf(map);
   return most < FAINT ? { ...map, most } : map;
 }
 
-/** What the strongest colour is: bands, words and images of one map share a scale. */
+/**
+ * What the strongest colour is: bands, words and images of one map share a scale.
+ *
+ * @param {Words} words
+ */
 function scaleOf(map, grid, words) {
   const most = grid ? map.values[largest(map.values)] : map.most ?? 1;
   return legend({ most }, `${words.weights}. ${most < 1 ? words.scaleOwn : words.scaleSame}`, ["0 %", percentOf(most)]);
 }
 
-/** The names of the two lines: where a step is named by what it reads, the written word was read again. */
+/**
+ * The names of the two lines: where a step is named by what it reads, the written word was read again.
+ *
+ * @param {Site} site @param {State} state @param {Words} words
+ */
 function labelsOf(site, state, words) {
   const own = site.queries === site.keys;
   const wrote = site.writes && state.get("reading") === "reads" ? words.wroteReadLine : words.wroteLine;
   return { keys: own ? words.toLine : words.readLine, rows: own ? words.fromLine : wrote, image: words.imageLine };
 }
 
-/** A live page computes occlusion only when it is wanted: here, when the user has stopped typing. */
+/**
+ * A live page computes occlusion only when it is wanted: here, when the user has stopped typing.
+ *
+ * @param {Trace} trace @param {Ask | undefined} ask
+ */
 function wish(trace, said, ask) {
   const writes = trace.writesText || trace.kind.writes === "label";
   const known = trace.findings.attribution || trace.page.baseline || !writes || trace.picture;
@@ -112,7 +129,11 @@ function wish(trace, said, ask) {
   }, PAUSE);
 }
 
-/** The weights of the cursor's word, and what occlusion changed, as a table. */
+/**
+ * The weights of the cursor's word, and what occlusion changed, as a table.
+ *
+ * @param {Trace} trace @param {Site} site @param {State} state @param {Words} words
+ */
 function numbers(trace, site, map, state, cursor, head, words) {
   const details = element("details", { id: "overview-numbers" }, element("summary", {}, words.numbers));
   details.addEventListener("toggle", () => {

@@ -7,6 +7,7 @@ import { curves, pictureOrTable, stackChosen } from "./stacks.js";
 
 const LARGEST_CELL = 9; // px
 
+/** @type {View} */
 export function placesView(trace, state, words) {
   const { positions } = trace.findings.layers;
   const { stack, controls } = stackChosen(Object.keys(positions), state, words);
@@ -49,6 +50,7 @@ function pictureOf(place) {
   }, scale];
 }
 
+/** @param {Words} words */
 function named(name, words) {
   const [first, number] = name.split(" ");
   if (first === "head" && number) return `${words.head} ${number}`;

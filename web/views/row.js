@@ -13,22 +13,32 @@ export function dot(a, b) {
   return sum;
 }
 
-/** q · k, or energy · tanh(q + k) if the score is additive: term by term. */
+/**
+ * q · k, or energy · tanh(q + k) if the score is additive: term by term.
+ *
+ * @param {Site} site
+ */
 export function terms(site, q, k) {
   const energy = site.array("energy")?.values;
   return q.map((value, i) => (energy ? energy[i] * Math.tanh(value + k[i]) : value * k[i]));
 }
 
-/** The row recomputed from the vectors: products, scaled scores, weights; masked keys get none. */
+/**
+ * The row recomputed from the vectors: products, scaled scores, weights; masked keys get none.
+ *
+ * @param {Site} site
+ */
 export function redo(site, head, query) {
   const q = site.vector("query", head, query);
   const recorded = site.matrix(head, "weights");
   const hidden = (k) => !site.allows(query, k);
+  const scale = site.scale ?? 1; // rows without one are not redone
+  /** @type {number[]} */
   const products = [];
   for (let k = 0; k < site.columns; k++) products.push(total(terms(site, q, site.vector("key", head, k))));
   const bias = site.array("bias")?.values;
   const added = (k) => (bias ? bias[(head * site.rows + query) * site.columns + k] : 0);
-  const scores = products.map((product, k) => (hidden(k) ? -Infinity : product * site.scale + added(k)));
+  const scores = products.map((product, k) => (hidden(k) ? -Infinity : product * scale + added(k)));
   const sink = site.array("sink")?.values[head] ?? -Infinity;
   const most = Math.max(...scores, sink);
   const powers = scores.map((score) => Math.exp(score - most));
@@ -41,6 +51,7 @@ export function redo(site, head, query) {
   }));
 }
 
+/** @type {View} */
 export function rowView(trace, state, words, ask) {
   const site = siteOf(trace, state);
   const controls = siteChoices(trace, state, words, { heads: false });
@@ -74,7 +85,7 @@ export function rowView(trace, state, words, ask) {
   if (sink) rows.push([words.sink, "", sink[head].toFixed(4), (1 - total).toFixed(4), "0", ""]);
   rows.push([words.sum, "", "", total.toFixed(4), "", ""]);
   const additive = Boolean(site.array("energy"));
-  const score = site.scale === 1 ? words.score : `${words.scaled} ${site.scale.toFixed(4)}`;
+  const score = site.scale === 1 ? words.score : `${words.scaled} ${(site.scale ?? 1).toFixed(4)}`;
   const headings = [words.key, additive ? words.energy : words.product,
     site.array("bias") ? `${score} ${words.plusBias}` : score, words.weight, words.gives, words.check];
   return {
@@ -91,7 +102,11 @@ export function rowView(trace, state, words, ask) {
   };
 }
 
-/** Score, weight and norm of every key, as bars. */
+/**
+ * Score, weight and norm of every key, as bars.
+ *
+ * @param {Site} site @param {Words} words
+ */
 function figureOfRow(site, head, cells, additive, words) {
   const names = site.columnTokens.map(readable);
   const norms = cells.map(({ weight }, k) => {
@@ -100,7 +115,7 @@ function figureOfRow(site, head, cells, additive, words) {
   });
   const form = (value) => (Number.isFinite(value) ? value.toFixed(3) : words.masked);
   return barsFigure([
-    { title: words.scoreOf(additive ? words.energy : words.product, site.scale.toFixed(4)), names, values: cells.map(({ score }) => score), form },
+    { title: words.scoreOf(additive ? words.energy : words.product, (site.scale ?? 1).toFixed(4)), names, values: cells.map(({ score }) => score), form },
     { title: words.weightOf, names: [], values: cells.map(({ weight }) => weight), form },
     { title: words.givesOf, names: [], values: norms, form },
   ]);
@@ -109,7 +124,11 @@ function figureOfRow(site, head, cells, additive, words) {
 // Weights from elsewhere have no vectors, at no level.
 rowView.needs = (trace) => trace.sites.some((site) => site.kind !== "given");
 
-/** The explanation of the row, which differs by the score: only products and additive ones can be recomputed. */
+/**
+ * The explanation of the row, which differs by the score: only products and additive ones can be recomputed.
+ *
+ * @param {Site} site @param {Words} words
+ */
 function helpOf(site, words) {
   if (words.kindNotes[site.kind]) return words.kindNotes[site.kind];
   if (site.scale === null) return words.rowHelpOther(site.kind);
@@ -117,13 +136,18 @@ function helpOf(site, words) {
   return site.scale === 1 ? words.rowHelpUnscaled : words.rowHelp;
 }
 
-/** The cell of the map that the row and the key belong to: all tokens of a word, or one token each. */
+/**
+ * The cell of the map that the row and the key belong to: all tokens of a word, or one token each.
+ *
+ * @param {Trace} trace @param {Site} site @param {State} state
+ */
 function cellOf(trace, site, query, key, state) {
   const [queries, keys] = [trace.axes[site.queries], trace.axes[site.keys]];
   const own = queries.words[site.writes && state.get("reading") === "writes" ? query + 1 : query] ?? null;
   const other = keys.words[key];
   const shift = site.writes && state.get("reading") === "writes" ? 1 : 0;
-  const of = (words, word) => words.flatMap((each, i) => (each === word ? [i] : []));
+  /** @param {Words} words */
+  const of = (/** @type {(number | null)[]} */ words, /** @type {number | null} */ word) => words.flatMap((each, i) => (each === word ? [i] : []));
   if (state.get("unit") !== "words" || own === null) return { rows: [query], columns: [key] };
   return {
     rows: of(queries.words, own).map((i) => i - shift).filter((i) => i >= 0),
@@ -156,13 +180,17 @@ function cellFacts(trace, site, { shown, head, query }, cell, state, words) {
   return facts;
 }
 
-/** The model with this row set: all of its weight is on the chosen key. */
+/**
+ * The model with this row set: all of its weight is on the chosen key.
+ *
+ * @param {Trace} trace @param {Site} site @param {State} state @param {Words} words @param {Ask | undefined} ask
+ */
 function lookOnly(trace, site, head, query, key, state, words, ask) {
   const label = words.lookOnly(rowName(trace, site, query, words), readable(site.columnTokens[key]));
   const button = (id, heads, text) => element("button", {
     type: "button", id, disabled: !site.allows(query, key), "aria-label": `${label}: ${text}`, onclick: () => {
       state.set({ set: [site.name, heads, query, key].join(":") });
-      ask();
+      ask?.();
     },
   }, text);
   return element("p", { class: "chips" }, element("span", {}, label),
@@ -170,11 +198,12 @@ function lookOnly(trace, site, head, query, key, state, words, ask) {
     ...(site.heads > 1 ? [button("look-only-all", "all", words.inAllHeads)] : []));
 }
 
+/** @param {Trace} trace @param {Site} site @param {Words} words */
 function vectors(trace, site, head, query, key, cells, words) {
   const q = site.vector("query", head, query);
   const k = site.vector("key", head, key);
   const products = terms(site, q, k);
-  const found = new Float32Array(site.array("value").shape[2]);
+  const found = new Float32Array(site.known("value").shape[2]);
   cells.forEach((cell, at) => {
     site.vector("value", head, at).forEach((value, i) => {
       found[i] += cell.weight * value;
@@ -189,7 +218,11 @@ function vectors(trace, site, head, query, key, cells, words) {
   ];
 }
 
-/** A vector as a strip of bars: the length is the absolute value, and the side of the axis the sign. */
+/**
+ * A vector as a strip of bars: the length is the absolute value, and the side of the axis the sign.
+ *
+ * @param {Words} words
+ */
 function strip(label, values, words) {
   const canvas = element("canvas", { role: "img", "aria-label": label, tabindex: "0" });
   const said = element("span", { class: "said", "aria-live": "polite" });

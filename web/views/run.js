@@ -10,6 +10,7 @@ const MOST_WIDE = 505;
 
 runView.needs = (trace) => Boolean(trace.page.run);
 
+/** @type {View} */
 export function runView(trace, state, words) {
   const { run } = trace.page;
   const panels = panelsOf(run, words);
@@ -61,6 +62,7 @@ function panelFigure({ title, series }, { along, across, wide }) {
   const left = 10 + Math.max(...ticks.map((tick) => textWidth(String(tick), 12)));
   const place = (x) => left + ((wide - left - RIGHT) * x) / end;
   const rise = (value) => HIGH - BOTTOM - ((HIGH - BOTTOM - TOP) * value) / most;
+  /** @param {Surface} surface */
   const draw = (surface, moment) => {
     const faint = surface.theme === "dark" ? "#4a4f60" : "#d4d6de";
     surface.text(title, 0, 14, { size: 13 });
@@ -88,7 +90,11 @@ function panelFigure({ title, series }, { along, across, wide }) {
   return { width: wide, height: HIGH, draw, at: (x) => ((x - left) / (wide - left - RIGHT)) * end };
 }
 
-/** All panels, with a slider for one moment of the run, whose numbers are said below. */
+/**
+ * All panels, with a slider for one moment of the run, whose numbers are said below.
+ *
+ * @param {Words} words
+ */
 function plots(run, panels, figures, along, words) {
   const moments = (run.validation.loss.length ? run.validation.loss : run.training.loss).map(([step, minutes]) => [step, minutes]);
   const said = element("p", { class: "said", role: "status" });
@@ -101,7 +107,7 @@ function plots(run, panels, figures, along, words) {
     if (!moment) return;
     const values = panels.flatMap(({ title, series }) => series.map(({ name, points }) =>
       [series.length > 1 ? `${title}, ${name}` : title, nearest(points, moment[0])[2]]));
-    said.textContent = words.runAt(...moment, values);
+    said.textContent = words.runAt(moment[0], moment[1], values);
     slider.setAttribute("aria-valuetext", said.textContent);
   };
   slider.addEventListener("input", show);

@@ -8,6 +8,7 @@ import { headChoices, valueChoice, valueChosen } from "./board.js";
 
 const [LARGE, SMALL] = [460, 84];
 
+/** @param {Trace} trace */
 export function scrubberNeeds(trace) {
   return lookingSites(trace).length > 0;
 }
@@ -20,12 +21,20 @@ function strongest(weights) {
   return weights.reduce((best, weight, cell) => (weight > weights[best] ? cell : best), 0);
 }
 
-/** The attentions over an image, whatever part the other views show. */
+/**
+ * The attentions over an image, whatever part the other views show.
+ *
+ * @param {Trace} trace
+ */
 function lookingSites(trace) {
   return trace.sites.filter((site) => trace.axes[site.keys].grid);
 }
 
-/** One map for each query, and the rows of the matrix behind it: a word or a token of the caption, or a cell of the image. */
+/**
+ * One map for each query, and the rows of the matrix behind it: a word or a token of the caption, or a cell of the image.
+ *
+ * @param {Trace} trace @param {Site} site @param {State} state
+ */
 function looksOf(trace, site, state) {
   const matrix = site.matrix(headChosen(site, state), valueChosen(site, state));
   if (site.part === "image") {
@@ -45,18 +54,23 @@ function looksOf(trace, site, state) {
   }));
 }
 
-/** The gate on the context vector: for each token, or the mean of a word's tokens. */
+/**
+ * The gate on the context vector: for each token, or the mean of a word's tokens.
+ *
+ * @param {Trace} trace @param {Site} site @param {Unit} unit
+ */
 function gatesOf(trace, site, unit) {
   const gates = trace.steps.map((step) => step.gate);
   if (!gates.length || gates[0] === null || gates[0] === undefined) return null;
   const { words, texts } = trace.axes[site.queries];
   if (unit === "pieces") return gates;
   return texts.map((_, word) => {
-    const own = gates.filter((_, step) => words[step + 1] === word); // step i writes token i + 1
-    return total(own) / own.length;
+    const own = gates.filter((gate, step) => gate !== null && words[step + 1] === word); // step i writes token i + 1
+    return total(own.map(Number)) / own.length;
   });
 }
 
+/** @type {View} */
 export function scrubberView(trace, state, words) {
   const all = lookingSites(trace);
   const parts = trace.parts().filter((part) => all.some((each) => each.part === part));
@@ -84,7 +98,11 @@ export function scrubberView(trace, state, words) {
     figure: () => lookFigure(of(at), LARGE, `${looks[at].name}: ${words.scrubberScale} 0 – ${most.toFixed(3)}`) };
 }
 
-/** The map of the one cursor of all views; without it, the one with the largest weight. */
+/**
+ * The map of the one cursor of all views; without it, the one with the largest weight.
+ *
+ * @param {State} state
+ */
 function lookAt(looks, state) {
   const last = Math.max(...looks.map(({ rows }) => Math.max(0, ...rows)));
   const query = state.get("query");
@@ -94,6 +112,7 @@ function lookAt(looks, state) {
 
 scrubberView.needs = scrubberNeeds;
 
+/** @param {Site} site @param {State} state @param {Words} words */
 function controlsOf(parts, sites, site, state, words) {
   const pick = (name) => (value) => state.set({ [name]: value });
   const layers = sites.map(({ layer }) => [String(layer), String(layer + 1)]);
@@ -159,7 +178,11 @@ function large(looks, of, first, state, words, { pixels, grid, tokens }) {
     onShow: (mark) => { marks.push(mark); mark(at); } };
 }
 
-/** A small image for each word, with two bars below: the gate, and the entropy. */
+/**
+ * A small image for each word, with two bars below: the gate, and the entropy.
+ *
+ * @param {State} state @param {Words} words
+ */
 function chart(looks, of, shown, state, words) {
   const cells = looks[0]?.weights.length ?? 1;
   const buttons = looks.map((each, i) => {
@@ -184,6 +207,7 @@ function bar(kind, share) {
   return line;
 }
 
+/** @param {Site} site @param {Words} words */
 function pixelFacts(site, words) {
   const gate = site.residual_gate;
   if (gate === null || gate === undefined) return element("p", {});
@@ -192,7 +216,11 @@ function pixelFacts(site, words) {
     element("dd", { class: "muted" }, words.residualGateHelp));
 }
 
-/** The scale of brightness: the same for every word of the image. */
+/**
+ * The scale of brightness: the same for every word of the image.
+ *
+ * @param {Words} words
+ */
 function scale(most, value, words) {
   const ramp = element("span", { class: "ramp", role: "img", "aria-label": `0 – ${most.toFixed(3)}` });
   const stops = [0, 0.05, 0.2, 0.5, 1].map((at) => {
@@ -204,6 +232,7 @@ function scale(most, value, words) {
   return element("p", { class: "muted scale" }, "0 ", ramp, ` ${most.toFixed(3)} — ${words.scrubberScale}.${note}`);
 }
 
+/** @param {Words} words */
 function details(looks, tokens, words) {
   const gated = looks[0]?.gate !== undefined;
   const rows = looks.map(({ name, weights, gate }) => {

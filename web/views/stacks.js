@@ -3,7 +3,11 @@
 import { choice, element } from "../dom.js";
 import { CanvasSurface } from "../surface.js";
 
-/** The chosen stack, and a control if there are several. */
+/**
+ * The chosen stack, and a control if there are several.
+ *
+ * @param {State} state @param {Words} words
+ */
 export function stackChosen(names, state, words) {
   const stack = names.includes(state.get("stack")) ? state.get("stack") : names[0];
   const control = choice(words.stack, names.map((name) => [name, words[`stack_${name}`] ?? name]), stack,
@@ -11,6 +15,7 @@ export function stackChosen(names, state, words) {
   return { stack, controls: names.length > 1 ? [control] : [] };
 }
 
+/** @param {State} state @param {Words} words */
 export function pictureOrTable(state, words) {
   return choice(words.as, [["picture", words.picture], ["table", words.table]], state.get("as"),
     (as) => state.set({ as }));

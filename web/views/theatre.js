@@ -30,6 +30,7 @@ function path(nodes, id) {
 theatreView.needs = (trace, live, asks) => trace.writesText && (live || !asks || Boolean(trace.findings.search))
   && trace.sites.some((site) => site.kind !== "given");
 
+/** @type {View} */
 export function theatreView(trace, state, words, ask) {
   const { search } = trace.findings;
   if (ask && !search) {
@@ -86,7 +87,11 @@ function score(nodes, id) {
   return (nodes[id].total - given(nodes)) / path(nodes, id).length;
 }
 
-/** The leaf that spells the output; if none does, the best finished one, or the best of the rest. */
+/**
+ * The leaf that spells the output; if none does, the best finished one, or the best of the rest.
+ *
+ * @param {Trace} trace
+ */
 function whatWasWritten(trace, nodes, leaves) {
   const ended = leaves.filter((id) => nodes[id].fate === "finished");
   const written = trace.findings.written.slice(trace.page.begun?.tokens.length ?? 0).join(" ");
@@ -103,6 +108,7 @@ function begun({ page: { begun: { pieces } }, text }, words, ask) {
     element("button", { type: "button", id: "from-start", onclick: () => ask(text, [], undefined, []) }, words.fromStart));
 }
 
+/** @param {State} state @param {Words} words */
 function tree(nodes, columns, line, chosen, state, words) {
   const place = placesOf(columns);
   const height = DOWN * Math.max(...columns.map((ids) => ids.length));
@@ -139,7 +145,11 @@ function tree(nodes, columns, line, chosen, state, words) {
   return fading(element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": words.theatre }, box));
 }
 
-/** Left to the parent, right to the best child, up and down among the nodes of one step. */
+/**
+ * Left to the parent, right to the best child, up and down among the nodes of one step.
+ *
+ * @param {State} state
+ */
 function walk(event, id, nodes, columns, state) {
   const column = columns.find((ids) => ids.includes(id));
   const rank = column.indexOf(id);
@@ -153,6 +163,7 @@ function walk(event, id, nodes, columns, state) {
   document.getElementById(`node-${to}`)?.focus();
 }
 
+/** @param {Words} words */
 function hypothesis(nodes, line, words) {
   const rows = line.map((id, i) => [
     `${i + 1} ${readable(nodes[id].piece)}`, nodes[id].log_probability.toFixed(3),
@@ -163,7 +174,11 @@ function hypothesis(nodes, line, words) {
     table([words.step, words.logp, words.sum, ""], rows, words.theatre));
 }
 
-/** The map of a hypothesis: over the source's words, or a small image for each token. */
+/**
+ * The map of a hypothesis: over the source's words, or a small image for each token.
+ *
+ * @param {Trace} trace @param {Words} words
+ */
 function looked(trace, map, words) {
   const { grid } = trace.axes[trace.of("cross")[0].keys];
   if (!grid) return heatmap(map, { label: words.cross });

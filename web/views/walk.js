@@ -16,20 +16,29 @@ import { rowName, siteChoices } from "./board.js";
 const BEAT = 1000; // ms that an operation takes where the walk plays by itself
 const BEFORE = new Set(["state", "input", "query", "keys", "products", "scale", "cap", "bias", "mask", "exp", "weights", "sum"]);
 
-/** The query and the head whose walk is shown, and the module. */
+/**
+ * The query and the head whose walk is shown, and the module.
+ *
+ * @param {Trace} trace @param {State} state
+ */
 function chosen(trace, state) {
   const site = siteOf(trace, state);
   const { query, head } = cursorOf(trace, site, state);
   return { site, query, head };
 }
 
-/** The query that a live page asks the walk of: for requests. */
+/**
+ * The query that a live page asks the walk of: for requests.
+ *
+ * @param {Trace} trace @param {State} state
+ */
 export function walkWanted(trace, state) {
   if (!trace.sites.length) return undefined;
   const { site, query } = chosen(trace, state);
   return { site: site.name, query };
 }
 
+/** @type {View} */
 export function walkView(trace, state, words, ask) {
   const { site, query, head } = chosen(trace, state);
   const controls = siteChoices(trace, state, words, { heads: false });
@@ -42,17 +51,22 @@ export function walkView(trace, state, words, ask) {
   return { help: words.walkHelp, controls, film, body: [...notes(trace, site, query, walk, words), ...body, ...details(walk, words)] };
 }
 
-/** Asks a live page's server for the vectors of a query, once; a module that has none is not asked for. */
+/**
+ * Asks a live page's server for the vectors of a query, once; a module that has none is not asked for.
+ *
+ * @param {Trace} trace @param {Site} site @param {Ask | undefined} ask
+ */
 function request(trace, site, query, ask) {
   const wanted = `${site.name} ${query}`;
   const known = !trace.walk || trace.walk.sites[site.name]?.queries.length;
   if (!known || trace.page.walkAsked === wanted) return;
   trace.page.walkAsked = wanted;
-  ask();
+  ask?.();
 }
 
 walkView.needs = (trace) => trace.sites.some((site) => site.kind !== "given");
 
+/** @param {Trace} trace @param {Site} site @param {Words} words */
 function notes(trace, site, query, walk, words) {
   const said = [];
   if (!walk.redone) said.push(words.walkKind(site.kind));
@@ -62,7 +76,11 @@ function notes(trace, site, query, walk, words) {
   return said.map((text) => element("p", { class: "muted walk-missing" }, text));
 }
 
-/** What the sentences say about where we are. */
+/**
+ * What the sentences say about where we are.
+ *
+ * @param {Trace} trace @param {Site} site @param {Words} words
+ */
 function placeOf(trace, site, walk, words) {
   const { query, head } = walk;
   const next = site.rowTokens[query + 1] ?? trace.steps[query]?.token;
@@ -79,7 +97,11 @@ function placeOf(trace, site, walk, words) {
   };
 }
 
-/** The attention module that this one's result goes into. */
+/**
+ * The attention module that this one's result goes into.
+ *
+ * @param {Trace} trace @param {Site} site
+ */
 function onwardOf(trace, site) {
   const cross = site.part === "decoder" ? trace.of("cross").find(({ layer }) => layer === site.layer) : undefined;
   if (cross) return cross;
@@ -87,7 +109,11 @@ function onwardOf(trace, site) {
   return trace.of(part).find(({ layer }) => layer === site.layer + 1);
 }
 
-/** The path, the sentence, the picture and the buttons; what moves is drawn without rebuilding the page. */
+/**
+ * The path, the sentence, the picture and the buttons; what moves is drawn without rebuilding the page.
+ *
+ * @param {Trace} trace @param {Site} site @param {State} state @param {Words} words
+ */
 function scenes(trace, site, walk, state, words) {
   const moments = momentsOf(walk, site);
   const place = placeOf(trace, site, walk, words);
@@ -152,7 +178,11 @@ function scenes(trace, site, walk, state, words) {
   return { film: plays.film(screen), body: [screen, plays.bar, ...(on ? [element("p", {}, on)] : []), ...legends, said] };
 }
 
-/** Everything as text: a table of the keys, and every vector. */
+/**
+ * Everything as text: a table of the keys, and every vector.
+ *
+ * @param {Words} words
+ */
 function details(walk, words) {
   const names = words.walkNames;
   const keys = walk.keys.map((key) => [key.name, ...(walk.redone ? [number(key.product), number(key.score), number(key.power)] : []), number(key.weight)]);

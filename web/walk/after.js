@@ -36,6 +36,7 @@ function vectorsOf(walk, names) {
   return rows;
 }
 
+/** @param {Words} words */
 export function afterScene(walk, words, onSay) {
   const names = words.walkNames;
   const narrow = document.documentElement.clientWidth < 700;

@@ -11,6 +11,8 @@ const [STRIP, LONG, PICTURE] = [250, 640, 132]; // px
 /**
  * Builds the picture; `draw(progress, now)` draws a moment of it: `progress(op, key)` is how far an operation
  * is, from 0 to 1, and `now` the moment that is shown.
+ *
+ * @param {Trace} trace @param {Site} site @param {Words} words
  */
 export function attentionScene(trace, site, walk, words, onSay) {
   const names = words.walkNames;
@@ -138,7 +140,11 @@ function keyRow(key, walk, words, { k, terms, value, given }) {
   };
 }
 
-/** The image with the weights of its cells: first all of it, then the brighter the larger the weight. */
+/**
+ * The image with the weights of its cells: first all of it, then the brighter the larger the weight.
+ *
+ * @param {Trace} trace @param {Site} site @param {Words} words
+ */
 function pictureOf(trace, site, walk, words) {
   const canvas = element("canvas", { class: "walk-picture", role: "img", "aria-label": words.walkCells });
   const { grid } = trace.axes[site.keys];
@@ -153,6 +159,7 @@ function pictureOf(trace, site, walk, words) {
   };
 }
 
+/** @param {Trace} trace @param {Site} site */
 export function readsOf(trace, site, query) {
   return readable(site.rowTokens[query]);
 }

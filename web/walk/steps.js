@@ -33,12 +33,20 @@ function heldIn(trace, site, query) {
   };
 }
 
-/** Whether the page holds what surrounds the attention of this query. */
+/**
+ * Whether the page holds what surrounds the attention of this query.
+ *
+ * @param {Trace} trace @param {Site} site
+ */
 export function isHeld(trace, site, query) {
   return Boolean(trace.walk?.sites[site.name]?.queries.includes(query));
 }
 
-/** For how many queries of a site the page holds it. */
+/**
+ * For how many queries of a site the page holds it.
+ *
+ * @param {Trace} trace @param {Site} site
+ */
 export function heldCount(trace, site) {
   return trace.walk?.sites[site.name]?.queries.length ?? 0;
 }
@@ -61,7 +69,11 @@ export function spreadOf(values) {
   return Math.sqrt(meanOf(Array.from(values, (value) => (value - mean) ** 2)));
 }
 
-/** The keys of one query, with every number on the way from the products to the weights. */
+/**
+ * The keys of one query, with every number on the way from the products to the weights.
+ *
+ * @param {Site} site
+ */
 function keysOf(site, facts, head, query) {
   const q = site.vector("query", head, query);
   const recorded = site.matrix(head, "weights");
@@ -97,9 +109,13 @@ export function weighted(keys, width) {
   return out;
 }
 
-/** The sums of all heads side by side, by the recorded weights. */
+/**
+ * The sums of all heads side by side, by the recorded weights.
+ *
+ * @param {Site} site
+ */
 function sideBySide(site, query) {
-  const width = site.array("value").shape[2];
+  const width = site.known("value").shape[2];
   const out = new Float64Array(site.heads * width);
   for (let h = 0; h < site.heads; h++) {
     const weights = site.matrix(h, "weights");
@@ -112,7 +128,11 @@ function sideBySide(site, query) {
   return out;
 }
 
-/** The step whose prediction this query leads to; null if nothing is predicted from it. */
+/**
+ * The step whose prediction this query leads to; null if nothing is predicted from it.
+ *
+ * @param {Trace} trace @param {Site} site
+ */
 function predictionOf(trace, site, query) {
   const { steps, walk, findings } = trace;
   const logZ = walk?.normalizers;
@@ -129,7 +149,11 @@ function predictionOf(trace, site, query) {
   return { at, step, entries, logZ: logZ[at], count: walk.entries, pooled: trace.kind.writes === "label" };
 }
 
-/** Everything that the walk shows of one query in one head. */
+/**
+ * Everything that the walk shows of one query in one head.
+ *
+ * @param {Trace} trace @param {Site} site
+ */
 export function walkOf(trace, site, head, query) {
   const facts = trace.walk?.sites[site.name];
   const held = heldIn(trace, site, query);
@@ -156,7 +180,11 @@ export function walkOf(trace, site, head, query) {
   };
 }
 
-/** The moments of the walk: the operation, and the key where there is one for each. */
+/**
+ * The moments of the walk: the operation, and the key where there is one for each.
+ *
+ * @param {Site} site
+ */
 export function momentsOf(walk, site) {
   const moments = [];
   const add = (/** @type {string} */ op, /** @type {any} */ key = null, sweep = 900, hold = 2600) => moments.push({ op, key, sweep, hold });

@@ -142,7 +142,11 @@ export class Strip {
   }
 }
 
-/** The colours' legend: what its ends mean for each group of vectors. */
+/**
+ * The colours' legend: what its ends mean for each group of vectors.
+ *
+ * @param {Words} words
+ */
 export function rampOf(scales, words) {
   const canvas = element("canvas", { class: "ramp", role: "img", "aria-label": words.walkLegend(scales) });
   const context = contextOf(canvas);
