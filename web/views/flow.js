@@ -2,7 +2,7 @@
 
 import { cursorOf, siteOf } from "../cursor.js";
 import { element, table, unbroken } from "../dom.js";
-import { drawMoving, drawStill } from "../flow/draw.js";
+import { drawMoving, drawStill, passedBy } from "../flow/draw.js";
 import { BLOCK, layoutOf } from "../flow/layout.js";
 import { flowOf, pairOf, predictionOf, weightOf } from "../flow/model.js";
 import { beforeCells } from "../picture.js";
@@ -79,11 +79,12 @@ function pictureOn(stage, scene, moments, redraw, buttonsOf) {
   const draw = (at, share) => {
     if (!wide) return;
     if (scene.place.folded && scene.place.row !== rowOf(scene)) lay(); // other words are drawn with this one
-    const name = `${at} ${scene.playing}`;
+    const passed = passedBy(scene, moments[at], share);
+    const name = `${at} ${scene.playing} ${passed}`; // what is behind the word is drawn once
     if (drawn === name) surface.restore(base);
     else {
       surface.context.clearRect(0, 0, scene.place.width, scene.place.height);
-      drawStill(surface, scene, moments[at]);
+      drawStill(surface, scene, moments[at], passed);
       base = surface.copy();
       drawn = name;
     }
@@ -106,7 +107,7 @@ function figureOf(scene) {
   const place = layoutOf(scene.flow, scene.trace, FIGURE, rowOf(scene));
   const whole = { ...scene, place, playing: false, redraw: () => {} };
   return { width: place.width, height: place.height, draw: (surface) => {
-    drawStill(surface, whole, scene.moment);
+    drawStill(surface, whole, scene.moment, passedBy(scene, scene.moment, 1));
     drawMoving(surface, whole, scene.moment, 1);
   } };
 }
