@@ -18,13 +18,12 @@ const ARRIVES = 0.85; // of a moment: from here on the word that is written appe
 const CELLS = 12; // bands from the cells of an image
 
 /**
- * What stays during a moment.
+ * What stays while words are written, or while a layer is read.
  *
  * scene: { flow, trace, place, words, row, playing }; `row`: the word whose way is drawn where nothing is written.
- * moment: { kind: "read", column }, { kind: "write", row } or { kind: "outcome" }. passed: how many layers the word
- * that is written has behind it.
+ * moment: { kind: "read", column }, { kind: "write", row } or { kind: "outcome" }.
  */
-export function drawStill(surface, scene, moment, passed = 0) {
+export function drawGround(surface, scene, moment) {
   const { flow, place } = scene;
   titles(surface, scene);
   place.blocks.forEach((block) => drawBlock(surface, block));
@@ -33,14 +32,25 @@ export function drawStill(surface, scene, moment, passed = 0) {
   else labels(surface, place, flow.read ? "read" : "write", "right", place.left, (lane) => (lane === scene.row && !flow.write ? "strong" : flow.read ? "ink" : "muted"));
   const until = moment.kind === "read" ? moment.column : flow.read?.layers.length ?? 0;
   for (let column = 0; column < until; column++) readBands(surface, scene, column, 1, moment.kind === "write");
+}
+
+/** What stays while a word is written: those that are there already, and the image as the word attends to it. */
+export function drawWritten(surface, scene, moment) {
+  const { flow, place } = scene;
   if (flow.write && flow.read) {
     labels(surface, place, "write", "left", place.out.words, (lane) => (moment.kind === "write" && lane < moment.row ? "ink" : scene.playing ? null : "muted"));
   }
-  if (moment.kind !== "write") return;
-  if (flow.read?.grid) drawLookOn(surface, lookOf(scene, flow.write.layers.at(-1).cross, moment.row), place.read.boxes.at(-1), scene.redraw);
-  for (let i = 0; i < passed; i++) writeBands(surface, scene, moment.row, i, 1);
-  const [[x, y], [end]] = [0, passed].map((column) => place.write.place(column, moment.row));
-  surface.line([[x, y], [end, y]], `rgba(${BAND[surface.theme]},0.55)`, 3);
+  if (moment.kind !== "write" || !flow.read?.grid) return;
+  drawLookOn(surface, lookOf(scene, flow.write.layers.at(-1).cross, moment.row), place.read.boxes.at(-1), scene.redraw);
+}
+
+/** The layers that a word has behind it: those from one number to before another one. */
+export function drawPassed(surface, scene, { row }, from, to) {
+  for (let i = from; i < to; i++) {
+    const [[x, y], [end]] = [i, i + 1].map((column) => scene.place.write.place(column, row));
+    surface.line([[x, y], [end, y]], `rgba(${BAND[surface.theme]},0.55)`, 3);
+    writeBands(surface, scene, row, i, 1);
+  }
 }
 
 /** How many layers a word has behind it when its moment has happened by a share. */

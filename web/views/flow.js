@@ -2,7 +2,7 @@
 
 import { cursorOf, siteOf } from "../cursor.js";
 import { element, table, unbroken } from "../dom.js";
-import { drawMoving, drawStill, passedBy } from "../flow/draw.js";
+import { drawGround, drawMoving, drawPassed, drawWritten, passedBy } from "../flow/draw.js";
 import { BLOCK, layoutOf } from "../flow/layout.js";
 import { flowOf, pairOf, predictionOf, weightOf } from "../flow/model.js";
 import { beforeCells } from "../picture.js";
@@ -66,12 +66,12 @@ export function flowView(trace, state, words) {
 
 /** The picture in its stage: `draw(at, share)`, and `watch()`, which lays it out whenever its width is another one. */
 function pictureOn(stage, scene, moments, redraw, buttonsOf) {
-  let [surface, base, drawn, wide] = [null, null, "", 0];
+  let [surface, ground, written, wide] = [null, {}, {}, 0];
   const lay = () => {
     scene.place = layoutOf(scene.flow, scene.trace, wide, rowOf(scene));
     const canvas = element("canvas", { role: "img", "aria-label": scene.words.flowPicture });
     surface = new CanvasSurface(canvas, scene.place.width, scene.place.height);
-    drawn = "";
+    ground = {};
     const focus = document.activeElement?.id;
     stage.replaceChildren(element("div", { class: "flow-picture" }, canvas, ...buttonsOf()));
     if (focus) document.getElementById(focus)?.focus({ preventScroll: true });
@@ -79,19 +79,28 @@ function pictureOn(stage, scene, moments, redraw, buttonsOf) {
   const draw = (at, share) => {
     if (!wide) return;
     if (scene.place.folded && scene.place.row !== rowOf(scene)) lay(); // other words are drawn with this one
-    const passed = passedBy(scene, moments[at], share);
-    const name = `${at} ${scene.playing} ${passed}`; // what is behind the word is drawn once
-    if (drawn === name) surface.restore(base);
-    else {
+    const [moment, passed] = [moments[at], passedBy(scene, moments[at], share)];
+    const names = [`${moment.kind} ${moment.column}`, `${at} ${scene.playing}`];
+    // What stays is drawn once, and what is behind the word when it has passed it.
+    if (ground.name !== names[0]) {
       surface.context.clearRect(0, 0, scene.place.width, scene.place.height);
-      drawStill(surface, scene, moments[at], passed);
-      base = surface.copy();
-      drawn = name;
+      drawGround(surface, scene, moment);
+      [ground, written] = [{ name: names[0], image: surface.copy() }, {}];
     }
-    drawMoving(surface, scene, moments[at], share);
+    if (written.name === names[1] && written.passed <= passed) surface.restore(written.image);
+    else {
+      surface.restore(ground.image);
+      drawWritten(surface, scene, moment);
+      written = { name: names[1], passed: 0, image: null };
+    }
+    if (!written.image || written.passed < passed) {
+      drawPassed(surface, scene, moment, written.passed, passed);
+      Object.assign(written, { passed, image: surface.copy() });
+    }
+    drawMoving(surface, scene, moment, share);
   };
   scene.redraw = () => { // an image has loaded
-    drawn = "";
+    ground = {};
     redraw();
   };
   const watch = () => new ResizeObserver(() => {
@@ -107,7 +116,9 @@ function figureOf(scene) {
   const place = layoutOf(scene.flow, scene.trace, FIGURE, rowOf(scene));
   const whole = { ...scene, place, playing: false, redraw: () => {} };
   return { width: place.width, height: place.height, draw: (surface) => {
-    drawStill(surface, whole, scene.moment, passedBy(scene, scene.moment, 1));
+    drawGround(surface, whole, scene.moment);
+    drawWritten(surface, whole, scene.moment);
+    drawPassed(surface, whole, scene.moment, 0, passedBy(scene, scene.moment, 1));
     drawMoving(surface, whole, scene.moment, 1);
   } };
 }
