@@ -1,6 +1,6 @@
 # make demo   train a small English-Korean Transformer from scratch and look inside it
 # make check  the quick tests: no training, no browser, no other process; 90 seconds
-# make lint   linter, type checker, and the rules of the house; make format changes the code
+# make lint   linters, type checkers, and the rules of the house; make format changes the code
 # make test   all of it, and all tests but the nightly ones
 # make nightly  the long forms of tests, which `make test` leaves out
 # make attack  a campaign of damaged files, requests and kills, on MODEL, at SCALE (1.0: a day)
@@ -27,7 +27,7 @@ INSTALL = $(UV) pip install --quiet --python $(BIN)/python -c constraints.txt \
 	$(if $(UV_FIND_LINKS),,--torch-backend=auto) "$(TORCH)"
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo check lint style format test nightly attack bench bench-gpu docs lab wheels matrix sanitize clean
+.PHONY: demo check lint style scripts format test nightly attack bench bench-gpu docs lab wheels matrix sanitize clean
 .DEFAULT_GOAL := help
 
 help:
@@ -62,16 +62,25 @@ QUICK := alignment attention config data decoding documents models planning posi
 
 # Every search of every model takes half of the time of all others together.
 check: $(VENV)/.dev
-	$(BIN)/pytest -n 2 --dist loadfile -m "not nightly and not process" $(QUICK:%=tests/%) tests/test_parts.py tests/test_kinds.py \
+	$(BIN)/pytest -n 2 --dist loadfile -m "not nightly and not process" $(QUICK:%=tests/%) tests/test_parts.py tests/test_kinds.py tests/web/test_modules.py \
 		--ignore=tests/models/test_sequence_to_sequence.py
 
 lint: style $(VENV)/.dev
 	$(BIN)/pytest tests/lint
 
-style: $(VENV)/.dev
+style: $(VENV)/.dev scripts
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# The types of web/ and its linter are packages of npm, in node_modules.
+scripts: $(if $(shell command -v npm),node_modules/.package-lock.json)
+	@if command -v npm >/dev/null; then npx tsc && npx eslint web tests/web eslint.config.js; \
+		else echo "npm is missing: the JavaScript in web/ is not checked"; fi
+
+node_modules/.package-lock.json: package.json package-lock.json
+	npm ci --silent
+	@touch $@
 
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from jumok.inspection.trace import Trace
-from jumok.plot.board import board, matrix
+from jumok.plot.board import HeadChoice, board, matrix
 from jumok.tracing.catalog import load_family
 from jumok.tracing.request import Analyses
 
@@ -77,7 +77,7 @@ def _facts(trace: Trace) -> tuple[list[bool], list[float], list[bool]]:
     assert trace.findings.attribution is not None
     sites = [each for each in trace.sites if each.part == "cross"]
     site = next(each for each in sites if each.layer == setting.layer)
-    head = "mean" if setting.head is None else setting.head
+    head: HeadChoice = "mean" if setting.head is None else setting.head
     weights = board(trace, site, matrix(site, head), "words").values
     tops = set(weights.argmax(axis=1))
     drops = trace.findings.attribution["words"].measures["blank"]["source"]

@@ -2,13 +2,14 @@
 
     python -m benchmarks.page
     python -m benchmarks.page --live MODEL "Twenty words ..."     # from key press to picture
+    python -m benchmarks.page --frames        # a second, while bands glide, on a slower processor
 
 Others, by the same measure (two cores, no GPU): BertViz's model view at 128 tokens needs a file of
 107 MB and 54.5 s; CircuitsVis needs 13.3 s for one layer.
 """
 
+import argparse
 import shutil
-import sys
 import tempfile
 import threading
 from dataclasses import astuple, dataclass
@@ -101,6 +102,43 @@ def measure(browser: Browser, file: Path) -> Times:
     return Times(overview, overview_cpu, first, first_cpu, change, change_cpu)
 
 
+SLOWER = 4
+"""How many times slower the processor is made for the frames: as that of a cheap laptop."""
+
+GLIDES = """async words => {
+  const times = [];
+  let running = true;
+  const frame = now => { times.push(now); if (running) requestAnimationFrame(frame); };
+  requestAnimationFrame(frame);
+  for (let i = 0; i < 12; i++) {
+    document.getElementById(`row-${i % words}`).focus();
+    await new Promise(done => setTimeout(done, 200)); // a glide, and a moment
+  }
+  running = false;
+  const steps = times.slice(1).map((time, i) => time - times[i]);
+  return [1000 * steps.length / (times.at(-1) - times[0]), Math.max(...steps)];
+}"""
+
+
+def frames(browser: Browser) -> None:
+    """Goes from word to word, and prints how many frames a second the bands had on their way."""
+    print(f"| tokens | frames a second, processor {SLOWER} times slower | longest frame, ms |")
+    print("|---|---|---|")
+    with tempfile.TemporaryDirectory() as folder:
+        for tokens in (12, 40, 128):
+            file = Path(folder) / f"{tokens}.html"
+            file.write_text(page(trace(tokens)), encoding="utf-8")
+            tab = browser.new_page()
+            tab.goto(file.as_uri())
+            tab.wait_for_selector(".bands path.on", state="attached")
+            tab.wait_for_timeout(3000)  # the small maps are drawn meanwhile
+            session = tab.context.new_cdp_session(tab)
+            session.send("Emulation.setCPUThrottlingRate", {"rate": SLOWER})
+            rate, longest = tab.evaluate(GLIDES, tokens)
+            print(f"| {tokens} | {rate:.0f} | {longest:.0f} |", flush=True)
+            tab.close()
+
+
 TYPED = """words => {
   const input = document.getElementById("text");
   const written = document.querySelector("dl dd:last-of-type");
@@ -142,13 +180,20 @@ def live(browser: Browser, model: str, text: str) -> None:
 
 
 def main() -> None:
-    """Prints a row for each length, or the line of the live page."""
+    """Prints a row for each length, or the line of the live page, or the frames."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    chosen = parser.add_mutually_exclusive_group()
+    chosen.add_argument("--live", nargs=2, metavar=("MODEL", "TEXT"), help="of the live page")
+    chosen.add_argument("--frames", action="store_true", help="while the bands glide")
+    asked = parser.parse_args()
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     with sync_playwright() as driver:
         flags = ["--no-sandbox", "--disable-gpu"]
         browser = driver.chromium.launch(executable_path=chromium, args=flags)
-        if sys.argv[1:2] == ["--live"]:
-            live(browser, sys.argv[2], " ".join(sys.argv[3:]))
+        if asked.live:
+            live(browser, *asked.live)
+        elif asked.frames:
+            frames(browser)
         else:
             saved(browser)
         browser.close()

@@ -1,7 +1,7 @@
 /** The page of head cards. All its data is in the page; it sends no requests. */
 
 import { CARD_WORDS } from "./cards_words.js";
-import { download, element } from "./dom.js";
+import { byId, download, element } from "./dom.js";
 import { State } from "./state.js";
 import { fileName } from "./taking/names.js";
 import { dress, whenSystemTurns } from "./theme.js";
@@ -23,12 +23,12 @@ function showCards(raw, root) {
     dress(state.get("theme"));
     const focused = document.activeElement?.id;
     const lang = state.get("lang");
-    const words = CARD_WORDS[lang] ?? CARD_WORDS.en;
+    const words = CARD_WORDS[lang === "ko" ? "ko" : "en"];
     document.documentElement.lang = lang;
     document.title = words.title;
     const view = cardsView(raw, state, words);
     view.controls.forEach((control, i) => {
-      control.querySelector("select").id = `control-${i}`;
+      control.querySelector("select")?.setAttribute("id", `control-${i}`);
     });
     const language = element("button", {
       type: "button", id: "language", lang: lang === "ko" ? "en" : "ko",
@@ -55,9 +55,9 @@ function saveButtons(view, name, words) {
     save("png", () => {
       const canvas = element("canvas");
       view.png(canvas);
-      canvas.toBlob((blob) => download(`${name}.png`, blob));
+      canvas.toBlob((blob) => blob && download(`${name}.png`, blob));
     }),
   ];
 }
 
-showCards(JSON.parse(document.getElementById("data").textContent), document.getElementById("page"));
+showCards(JSON.parse(byId("data").textContent ?? ""), byId("page"));

@@ -2,6 +2,7 @@
 
 import { GRID_EN, GRID_KO } from "./cards_words_grid.js";
 
+/** @satisfies {Texts} */
 export const CARD_WORDS = {
   en: {
     title: "What each head does",

@@ -1,11 +1,13 @@
 /** The texts of head cards for heads that attend to the cells of an image. */
 
+/** @satisfies {Texts["en"]} */
 const NEW_EN = {
   points: "Points at what the word names: the centre of its strongest cell lies in a gold box for more than half of the nouns (the pointing game, Zhang et al. 2016).",
   shift: "Attends from each cell to the cell at one fixed offset, in 90 % of the cells that have such a cell. Such a head does what one tap of a convolution does (Cordonnier et al. 2020).",
   near: "Gives more than half of its weight to the cell itself and its neighbours.",
   "one place": "Gives more than half of its weight to one fixed cell of the grid, for every query: an attention sink, for queries for which the head has no effect.",
 };
+/** @satisfies {Texts["en"]} */
 const NEW_KO = {
   points: "단어가 가리키는 것에 주목합니다. 절반이 넘는 명사에서 가장 진한 칸의 가운데가 정답 상자 안에 있습니다(포인팅 게임(pointing game), Zhang et al. 2016).",
   shift: "어느 칸에서나 같은 방향으로 같은 거리만큼 떨어진 곳에 주목합니다. 그런 자리가 있는 칸의 90%에서 그렇습니다. 합성곱 커널의 원소 하나가 하는 일과 같습니다(Cordonnier et al. 2020).",
@@ -13,6 +15,7 @@ const NEW_KO = {
   "one place": "어느 쿼리에서나 가중치의 절반이 넘는 몫을 격자의 같은 칸 하나에 줍니다. 헤드가 할 일이 없을 때 주목하는 곳, 곧 싱크(sink)입니다.",
 };
 
+/** @satisfies {Texts["en"]} */
 export const GRID_EN = {
   newRoles: NEW_EN,
   gridRoles: {
@@ -50,6 +53,7 @@ export const GRID_EN = {
   reasons: {},
 };
 
+/** @satisfies {Texts["en"]} */
 export const GRID_KO = {
   newRoles: NEW_KO,
   gridRoles: {

@@ -28,12 +28,12 @@ export function listed(text) {
 
 /** Whether a trace is of the model with its current changes. */
 export function isOf(trace, state) {
-  return changed(state) && trace.forced && trace.change === JSON.stringify(changes(state));
+  return changed(state) && trace.forced && trace.page.change === JSON.stringify(changes(state));
 }
 
 /** The output of the modified model, and its log-probability of the original output. */
 export function after(trace, words, undo) {
-  const { baseline } = trace;
+  const { baseline } = trace.page;
   const differences = baseline.steps.map((step, i) => trace.forced[i] - step.log_probability);
   const number = (value) => value.toFixed(3);
   return element("div", { class: "after" },

@@ -1,15 +1,15 @@
 /** The page of an exported model: it answers by itself, and shows what `jumok look` shows. */
 
 import { bytesOf } from "./arrays.js";
-import { element } from "./dom.js";
+import { byId, element } from "./dom.js";
 import { start } from "./main.js";
 import { MODELS } from "./model/kinds.js";
 import { HEADLINES } from "./words_exported.js";
 import { writingOf } from "./sampling.js";
 import { State } from "./state.js";
 
-const root = document.getElementById("page");
-const facts = JSON.parse(document.getElementById("data").textContent);
+const root = byId("page");
+const facts = JSON.parse(byId("data").textContent ?? "");
 
 /** The bytes that the page holds under this name; the text is given up, which is the larger. */
 function held(name) {
@@ -19,13 +19,21 @@ function held(name) {
   return bytes;
 }
 
+/** Goes to the field of the input, or asks for a file. */
+function begin() {
+  const field = document.getElementById("text");
+  if (field) field.focus();
+  else document.getElementById("choose-file")?.click();
+}
+
 /** What this page is, above everything else: it follows the page's language. */
 function headline() {
   const heading = element("h1", { class: "headline" });
   const under = element("p", { class: "muted under" });
   const say = () => {
     const { headlines, kept } = HEADLINES[document.documentElement.lang] ?? HEADLINES.en;
-    heading.textContent = headlines[facts.task];
+    const [what, act] = headlines[facts.task];
+    heading.replaceChildren(what, " ", element("button", { type: "button", onclick: begin }, act));
     under.textContent = kept;
   };
   say();
@@ -38,7 +46,7 @@ const korean = navigator.language.startsWith("ko");
 async function open() {
   const model = await MODELS[facts.task].load(facts, { wasm: held("wasm"), model: held("model"), charsmap: held("charsmap") });
   const known = { weights: facts.weights, precision: facts.precision };
-  const writing = writingOf(new State(location.hash, {}, () => {})); // for what is asked without the fields: the pin of a link
+  const writing = writingOf(new State(location.hash, {})); // for what is asked without the fields: the pin of a link
   const answer = async (question, waiting) => ({ ...(await model.answer({ writing, ...question }, waiting)), ...known });
   const [first = ""] = facts.examples;
   const opened = first ? await answer({ text: first }) : facts.trace;

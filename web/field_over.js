@@ -1,5 +1,7 @@
 /** The field of the input, over the words of the picture that are the input. */
 
+import { byId } from "./dom.js";
+
 /**
  * given: the field's place in the page; input: the field; edit: a button for those who do not know that it is there.
  *
@@ -37,10 +39,10 @@ export function fieldOver(given, input, edit) {
       input.removeAttribute("style");
       return;
     }
-    line.querySelector(".side").append(edit);
+    line.querySelector(".side")?.append(edit);
     line.addEventListener("click", (event) => event.target === event.currentTarget && input.focus());
     observer.observe(line);
-    observer.observe(document.getElementById("page"));
+    observer.observe(byId("page"));
     mark();
   };
   const leave = () => {

@@ -5,6 +5,11 @@
  * use. Every tooltip is made from this file.
  */
 
+/**
+ * Of each term its form, its sentence, and other forms.
+ *
+ * @satisfies {Record<string, ByLanguage<[term: string, sentence: string, also?: string[]]>>}
+ */
 export const GLOSSARY = {
   ablation: {
     en: ["ablation", "A head's output is set to zero, and the change of the output's log-probability is its effect.", ["ablate", "ablated", "ablating"]],

@@ -1,7 +1,6 @@
 /** Gold links between words, and the error rate of a map's strongest links. */
 
 const LINK = /^(\d+)([-p?])(\d+)$/;
-const NEXT = { undefined: "-", "-": "p", p: undefined };
 
 /**
  * Parses text such as "0-0 1p2" (source word, target word, from 0; "p" or "?" means possible) into
@@ -22,12 +21,13 @@ export function parseGold(text, map) {
 /** The text with the link of a cell changed to the next of: none, sure, possible. */
 export function toggled(text, map, cell) {
   const { signs } = parseGold(text, map);
-  const next = NEXT[signs.get(cell)];
+  const sign = signs.get(cell);
+  const next = sign === undefined ? "-" : sign === "-" ? "p" : undefined;
   if (next) signs.set(cell, next);
   else signs.delete(cell);
   const width = map.columns.length;
   return [...signs].sort(([a], [b]) => (a % width) - (b % width) || a - b)
-    .map(([each, sign]) => `${each % width}${sign}${Math.floor(each / width)}`).join(" ");
+    .map(([each, its]) => `${each % width}${its}${Math.floor(each / width)}`).join(" ");
 }
 
 /** The gold links that are stored in a trace, as text; the possible ones include the sure ones. */

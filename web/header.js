@@ -24,6 +24,7 @@ export function header(raw, state, onGiven, receive) {
   let texts = {};
   const pictures = live && raw.kind.reads === "picture";
   const lines = raw.kind.writes === "continuation";
+  /** What is read alone has no value. @type {any} */
   const input = !live ? element("span", {}) : pictures ? element("input", { ...FIELD, value: state.get("text") })
     : element("textarea", { ...FIELD, rows: "1" }, state.get("text"));
   const parts = {
@@ -104,6 +105,9 @@ export function header(raw, state, onGiven, receive) {
   /**
    * Leaves out the texts that the picture shows, `read` and `written`. `line`: its line of words that is the input;
    * where it can be changed, its field lies over them.
+   *
+   * @param {Trace} trace
+   * @param {Partial<NonNullable<Shown["pictured"]>>} [pictured]
    */
   const place = (trace, { read = false, written = false, line = null } = {}) => {
     const inPicture = live && !pictures && line !== null;
@@ -169,8 +173,7 @@ function fileButton(receive, onSent, onFault) {
   const input = element("input", { type: "file", accept: "image/*", hidden: true, id: "file" });
   const button = element("button", { type: "button", id: "choose-file", onclick: () => input.click() });
   input.addEventListener("change", () => {
-    const [file] = input.files;
-    take(file);
+    take(input.files?.[0]);
     input.value = ""; // so that the same file can be chosen again
   });
   const take = async (file) => {
@@ -183,14 +186,14 @@ function fileButton(receive, onSent, onFault) {
       const found = await receive(file);
       if (found.error) onFault(found.error);
       else onSent(found.picture);
-    } catch (error) {
+    } catch {
       onFault("faultGone"); // fetch fails if there is no server
     }
   };
   document.addEventListener("dragover", (event) => event.preventDefault());
   document.addEventListener("drop", (event) => {
     event.preventDefault();
-    take(event.dataTransfer.files[0]);
+    take(event.dataTransfer?.files[0]);
   });
   const name = (text) => {
     button.textContent = text.chooseFile;
@@ -201,6 +204,7 @@ function fileButton(receive, onSent, onFault) {
 /** What a live page's server answers. */
 export function serverAt(token) {
   const headers = { "Content-Type": "application/json", "X-Token": token };
+  /** @type {Answer} */
   return async (question, { signal } = {}) =>
     (await fetch("trace", { method: "POST", headers, body: JSON.stringify(question), signal })).json();
 }
@@ -218,7 +222,7 @@ export function asker(answer, onTrace, onFault, say) {
       if (found.error) onFault(found.error);
       else onTrace(found, question);
     } catch (error) {
-      if (error.name !== "AbortError") onFault("faultGone"); // fetch fails if there is no server
+      if (!(error instanceof DOMException && error.name === "AbortError")) onFault("faultGone"); // fetch fails if there is no server
     }
   };
 }

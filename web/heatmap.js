@@ -160,8 +160,14 @@ export function legend(map, text, [low, high] = ends(map)) {
 export function mostOf(map) {
   const width = map.columns.length;
   const words = map.rested ? width - 1 : width;
-  const kept = map.values.filter((_, i) => i % width < words).map(map.diverging ? Math.abs : Number);
-  return Math.max(1e-6, Math.min(1, kept[largest(kept)] ?? 1));
+  let most = 1e-6;
+  for (let r = 0; r < map.values.length; r += width) {
+    for (let i = r; i < r + words; i++) {
+      const size = map.diverging ? Math.abs(map.values[i]) : map.values[i];
+      if (size > most) most = size;
+    }
+  }
+  return map.values.length ? Math.min(1, most) : 1;
 }
 
 /** The cell with a map's largest value, the column of the rest excluded. */
@@ -177,11 +183,22 @@ export function peak(map) {
  *
  * onPick(row, column) is called on a click and on Enter, onMove on every move. An event "place" on
  * the canvas, with [row, column] as its detail, moves the cursor without calling either.
+ *
+ * @param {DrawnMap} map
+ * @param {object} options
+ * @param {string} options.label
+ * @param {number[]} [options.cursor]
+ * @param {string} [options.id]
+ * @param {number} [options.most] the size of the largest cell in px
+ * @param {(row: number, column: number, value: number) => string} [options.say]
+ * @param {(row: number, column: number) => void} [options.onMove]
+ * @param {(row: number, column: number) => void} [options.onPick]
  */
 export function heatmap(map, { label, cursor = peak(map), id = "map", most, say, onMove = () => {}, onPick = () => {} }) {
   const canvas = element("canvas", { id, tabindex: "0", role: "img", "aria-label": label });
   const said = element("p", { class: "said", "aria-live": "polite" });
   const place = layout(map, most);
+  /** @type {[row: number, column: number]} */
   let at = [Math.min(Math.max(cursor[0], 0), map.rows.length - 1), Math.min(Math.max(cursor[1], 0), map.columns.length - 1)];
 
   const describe = () => {
@@ -197,14 +214,15 @@ export function heatmap(map, { label, cursor = peak(map), id = "map", most, say,
     canvas.dataset.cell = [place.left + place.wide * at[1], place.top + place.cell * at[0], place.wide, place.cell].join();
     describe();
   };
-  const cellAt = (event) => {
+  /** @returns {[row: number, column: number] | null} */
+  const cellAt = (/** @type {MouseEvent} */ event) => {
     const [x, y] = pointIn(event, canvas);
     const c = Math.floor((x - place.left) / place.wide);
     const r = Math.floor((y - place.top) / place.cell);
     const inside = c >= 0 && r >= 0 && c < map.columns.length && r < map.rows.length;
     return inside ? [r, c] : null;
   };
-  const move = (to) => {
+  const move = (/** @type {[row: number, column: number]} */ to) => {
     at = to;
     draw();
     onMove(...at);
@@ -218,7 +236,7 @@ export function heatmap(map, { label, cursor = peak(map), id = "map", most, say,
     if (to) onPick(...to);
   });
   canvas.addEventListener("place", (event) => {
-    at = event.detail;
+    at = /** @type {CustomEvent} */ (event).detail;
     draw();
   });
   canvas.addEventListener("keydown", (event) => {

@@ -3,31 +3,33 @@
  * Nothing is requested from anywhere.
  */
 (async () => {
-  const bytesOf = (text) => {
+  const bytesOf = (/** @type {string} */ text) => {
     if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
     const letters = atob(text);
     const bytes = new Uint8Array(letters.length);
     for (let i = 0; i < letters.length; i++) bytes[i] = letters.charCodeAt(i);
     return bytes;
   };
-  const unpacked = (id) => {
-    const node = document.getElementById(id);
+  const find = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
+  const unpacked = (/** @type {string} */ id) => {
+    const node = find(id);
     const stream = new DecompressionStream("gzip");
     const writer = stream.writable.getWriter();
-    writer.write(bytesOf(node.textContent)).catch(() => {}); // what reads the stream reports it
+    writer.write(bytesOf(node.textContent ?? "")).catch(() => {}); // what reads the stream reports it
     writer.close().catch(() => {});
     if (id !== "data") node.remove();
     return new Response(stream.readable);
   };
-  const part = async (number) => new Uint8Array(await (await unpacked(`arrays-${number}`)).arrayBuffer());
-  const data = document.getElementById("data");
+  const part = async (/** @type {number} */ number) => new Uint8Array(await (await unpacked(`arrays-${number}`)).arrayBuffer());
+  const data = /** @type {Held} */ (find("data"));
   const code = unpacked("code").text();
   const [text, first] = await Promise.all([unpacked("data").text(), part(0)]);
   data.textContent = text;
-  data.arrays = [first];
+  const arrays = [first];
+  data.arrays = arrays;
   const others = async () => {
-    if (document.readyState === "loading") await new Promise((done) => document.addEventListener("DOMContentLoaded", done));
-    for (let number = 1; number < Number(data.dataset.parts); number++) data.arrays.push(await part(number));
+    if (document.readyState === "loading") await new Promise((done) => { document.addEventListener("DOMContentLoaded", done); });
+    for (let number = 1; number < Number(data.dataset.parts); number++) arrays.push(await part(number));
   };
   data.whole = Number(data.dataset.parts) > 1 ? others() : null;
   const script = document.createElement("script");
@@ -35,7 +37,8 @@
   document.body.append(script);
 })().catch((error) => {
   const korean = navigator.language.startsWith("ko");
-  document.getElementById("page").textContent = korean
+  const page = document.getElementById("page");
+  if (page) page.textContent = korean
     ? "이 페이지를 열려면 2023년 이후의 브라우저가 필요합니다." : "This page needs a browser of 2023 or later.";
   throw error;
 });

@@ -3,12 +3,12 @@
 import { UNCHANGED, after, changed, changes, isOf } from "./changes.js";
 import { besideView } from "./compare/beside.js";
 import { pinRow, pinboard } from "./compare/pin.js";
-import { compareView } from "./compare/view.js";
-import { element } from "./dom.js";
+import { byId, element } from "./dom.js";
 import { siteOf } from "./cursor.js";
 import { goldText } from "./gold.js";
 import { asker, header, receiverAt, serverAt } from "./header.js";
 import { writingOf } from "./sampling.js";
+import { OnPage } from "./on_page.js";
 import { State, remember } from "./state.js";
 import { pathOf } from "./path.js";
 import { questionTabs } from "./questions.js";
@@ -19,26 +19,9 @@ import { shareMenu } from "./taking/menu.js";
 import { projector } from "./taking/projector.js";
 import { dress, themeButton, whenSystemTurns } from "./theme.js";
 import { guide } from "./tours/guide.js";
+import { VIEWS } from "./views/catalog.js";
+import { walkWanted } from "./views/walk.js";
 import { wayIn } from "./way_in.js";
-import { boardView } from "./views/board.js";
-import { choicesView } from "./views/choices.js";
-import { flowView } from "./views/flow.js";
-import { gridView } from "./views/grid.js";
-import { headsView } from "./views/heads.js";
-import { layersView } from "./views/layers.js";
-import { matteredView } from "./views/mattered.js";
-import { overviewView } from "./views/overview.js";
-import { rowView } from "./views/row.js";
-import { scrubberView } from "./views/scrubber.js";
-import { runView } from "./views/run.js";
-import { theatreView } from "./views/theatre.js";
-import { walkView, walkWanted } from "./views/walk.js";
-
-const VIEWS = {
-  overview: overviewView, scrubber: scrubberView, board: boardView, flow: flowView, row: rowView, walk: walkView, grid: gridView, heads: headsView,
-  mattered: matteredView,
-  theatre: theatreView, beam: choicesView, layers: layersView, compare: compareView, run: runView,
-};
 
 /** The views that apply to this trace; a view lists what it `needs`. */
 function viewsOf(trace, live, asks = live) {
@@ -64,8 +47,8 @@ export function defaultsOf(raw, trace, live) {
   return {
     view: viewsOf(trace, live)[0],
     part: trace.parts()[0],
-    layer: String(setting?.layer ?? ""),
-    head: String(setting?.head ?? (setting ? "mean" : headToOpen(trace, unit, at))),
+    layer: setting?.layer ?? null,
+    head: setting?.head ?? (setting ? "mean" : headToOpen(trace, unit, at)),
     reading: at,
     unit,
     text: raw.text,
@@ -82,6 +65,13 @@ function languageOf(raw) {
 /**
  * `answer`: what a page with a model in it answers requests by; otherwise a live page's server does.
  * `receive`: takes a file, as `header` wants it. `whole`: of a large saved page a promise of its other arrays: until then only the first picture is drawn.
+ *
+ * @param {any} raw RawPage, or what exported.js makes of a model in the page
+ * @param {HTMLElement} root
+ * @param {object} [parts]
+ * @param {Answer} [parts.answer]
+ * @param {Receive} [parts.receive]
+ * @param {Promise<void> | null} [parts.whole]
  */
 export function start(raw, root, { answer = raw.token && serverAt(raw.token), receive = receiverAt(raw.token), whole = null } = {}) {
   let partial = Boolean(whole);
@@ -90,7 +80,7 @@ export function start(raw, root, { answer = raw.token && serverAt(raw.token), re
   const pictures = raw.kind.reads === "picture";
   let known = knownOf(raw);
   const { run } = raw; // belongs to the model, not to a trace
-  Object.assign(trace, known, { run });
+  trace.page = new OnPage({ known, run });
   const toured = raw.tour ? { tour: raw.tour, step: "1" } : {};
   const state = new State(location.hash, { ...defaultsOf(raw, trace, live), ...toured }, (turned) => {
     remember(state.fragment, turned);
@@ -98,7 +88,7 @@ export function start(raw, root, { answer = raw.token && serverAt(raw.token), re
   });
   /** Shows the moment of an address; `open` reads it into the state. */
   const follow = (open) => {
-    const asked = ["text", "segment", "picture", ...Object.keys(UNCHANGED)];
+    const asked = /** @type {const} */ (["text", "segment", "picture", "off", "blank", "set"]);
     const before = asked.map((name) => state.get(name)).join("\n");
     open();
     render();
@@ -113,10 +103,10 @@ export function start(raw, root, { answer = raw.token && serverAt(raw.token), re
   whenSystemTurns(() => render());
   const board = pinboard(trace, state, answer, () => render());
   const opened = trace.sites.length ? trace : undefined;
-  Object.assign(trace, { opened });
+  trace.page.opened = opened;
   let shown = ""; // the current image; "" is the one that the page opened with
   const ask = answer && asker(answer, (found, { text, picture, prefix, begun }) => {
-    const { findings, baseline, unforced } = trace;
+    const { findings, page: { baseline, unforced } } = trace;
     const same = pictures ? picture === shown : text === trace.text && found.segment === trace.segment;
     const whole = same ? baseline || trace : undefined;
     if (pictures) {
@@ -133,30 +123,31 @@ export function start(raw, root, { answer = raw.token && serverAt(raw.token), re
       state.rebase({ ...defaultsOf(found, trace, live), ...toured, text: "" }, location.hash);
       state.keep({ text: typed });
     }
-    Object.assign(trace, known, { run, opened }, prefix.length ? { begun: { tokens: prefix, pieces: begun }, unforced: unforced ?? whole } : {});
+    trace.page = new OnPage({ known, run, opened });
+    if (prefix.length) Object.assign(trace.page, { begun: { tokens: prefix, pieces: begun }, unforced: unforced ?? whole });
     // In a modified model, the effects of heads and words remain those of the original model.
     if (other && whole) {
       const { ablation, attribution } = findings;
-      Object.assign(trace, { baseline: whole, change: JSON.stringify(changes(state)) });
+      Object.assign(trace.page, { baseline: whole, change: JSON.stringify(changes(state)) });
       Object.assign(trace.findings, { ablation, attribution });
     }
     top.fault(null);
     render();
   }, (fault) => top.fault(fault), (text) => top.say(text));
   const again = ask && ((text = trace.text, prefix = [], picture = shown, begun = []) => {
-    const segment = state.get("segment") === "" ? null : state.number("segment"); // null: the first with a word
+    const segment = state.get("segment"); // null: the first with a word
     const same = pictures ? picture === shown : text === trace.text && (segment ?? trace.segment) === trace.segment;
-    const written = same ? (trace.baseline || trace).findings.written : null;
+    const written = same ? (trace.page.baseline || trace).findings.written : null;
     const view = state.get("view");
     const wanted = {
-      worth: view === "heads", words: view === "mattered" || Boolean(trace.wishing), tree: view === "theatre", layers: view === "layers" || !trace.sites.length,
+      worth: view === "heads", words: view === "mattered" || trace.page.wishing, tree: view === "theatre", layers: view === "layers" || !trace.sites.length,
       walk: view === "walk" ? walkWanted(trace, state) : undefined, both: view === "compare", against: view === "layers" || view === "compare" ? state.get("against") : "",
     };
-    trace.wishing = false;
+    trace.page.wishing = false;
     ask({ text, segment, picture, written, prefix, begun, ...changes(state), ...wanted, ...(raw.samples ? { writing: writingOf(state) } : {}) });
   });
   const top = header({ ...raw, live: Boolean(answer) }, state, (given) => {
-    if (changed(state) || state.get("node")) state.set({ ...UNCHANGED, node: "" });
+    if (changed(state) || state.get("node") !== null) state.set({ ...UNCHANGED, node: "" });
     if (!pictures) state.keep({ text: given.text, segment: given.segment ?? "", gold: "" }); // links belong to the words of one sentence
     remember(state.fragment);
     if (!pictures && !given.text.trim()) top.fault("faultEmpty"); // the user is about to type
@@ -172,7 +163,7 @@ export function start(raw, root, { answer = raw.token && serverAt(raw.token), re
   const rest = element("div");
   const skip = element("a", { class: "skip", href: "#panel", onclick: (event) => {
     event.preventDefault(); // the address holds the state
-    (rest.querySelector("#panel .word[tabindex='0'], #panel canvas[tabindex='0']") ?? document.getElementById("panel"))?.focus();
+    /** @type {HTMLElement} */ (rest.querySelector("#panel .word[tabindex='0'], #panel canvas[tabindex='0']") ?? byId("panel")).focus();
   } });
   top.tools.prepend(share.node, tours.button, project.button, themed.button);
   root.replaceChildren(skip, top.node, tours.node, rest);
@@ -187,20 +178,20 @@ export function start(raw, root, { answer = raw.token && serverAt(raw.token), re
 
   function render() {
     const focused = document.activeElement;
-    const typed = focused?.matches("#panel input") ? focused.value : null;
+    const typed = focused instanceof HTMLInputElement && focused.matches("#panel input") ? focused.value : null;
     const inPanel = Boolean(focused?.closest("#panel"));
     const open = [...document.querySelectorAll("#panel details[open][id]")].map(({ id }) => id);
-    const at = [scrollX, scrollY];
+    const [x, y] = [scrollX, scrollY];
     const text = words(state.get("lang"), trace.kind);
     const pinned = board.current();
-    Object.assign(trace, { pinned });
+    trace.page.pinned = pinned;
     const names = viewsOf(trace, live, Boolean(ask));
     const name = names.includes(state.get("view")) ? state.get("view") : names[0];
-    Object.assign(trace, { partial });
+    trace.page.partial = partial;
     rest.inert = partial;
     if (partial && !isEarly(name)) return;
     document.documentElement.lang = state.get("lang");
-    document.title = raw.title ?? `${text.title}: ${trace.text}`; // of a page that others find by its title
+    document.title = `${raw.title ?? text.title}: ${trace.text}`; // a page that others find has a title of its own
     dress(state.get("theme"));
     project.update(text);
     themed.update(text);
@@ -218,7 +209,7 @@ export function start(raw, root, { answer = raw.token && serverAt(raw.token), re
     // A model in the page can be asked about texts, but not changed.
     const view = VIEWS[name](trace, state, text, live || name === "compare" ? again : undefined);
     view.controls.forEach((control, i) => {
-      control.querySelector("select, input").id = `control-${name}-${i}`;
+      control.querySelector("select, input")?.setAttribute("id", `control-${name}-${i}`);
     });
     const beside = name === "compare" ? { says: [], body: [] } : besideView(trace, state, text);
     const named = known.placed ? text : { ...text, layers: text.layersOnly };
@@ -235,30 +226,30 @@ export function start(raw, root, { answer = raw.token && serverAt(raw.token), re
         ...wayIn(run?.commands ?? [], text, name === "run")),
       definitions(lang),
     );
-    top.place(trace, rest.hidden ? {} : view.pictured);
+    top.place(trace, rest.hidden ? undefined : view.pictured);
     share.update({ trace, state, name, view, made: raw.made, live, pin: pinned ? null : () => board.pin(trace, shown) }, text);
-    markTerms(document.getElementById("panel"), lang);
+    markTerms(byId("panel"), lang);
     for (const shown of document.querySelectorAll("[role='tab'][aria-selected='true']")) shown.scrollIntoView({ block: "nearest", inline: "nearest" });
     for (const id of open) document.getElementById(id)?.setAttribute("open", "");
-    scrollTo(...at);
+    scrollTo(x, y);
     if (!focused?.id && !inPanel) return;
-    const same = document.getElementById(focused.id) ?? (inPanel ? document.getElementById("panel") : null);
+    const same = document.getElementById(focused?.id ?? "") ?? (inPanel ? byId("panel") : null);
     same?.focus({ preventScroll: true });
-    if (same && typed !== null) same.value = typed; // an answer may arrive while the user types
+    if (same instanceof HTMLInputElement && typed !== null) same.value = typed; // an answer may arrive while the user types
   }
   render();
   whole?.then(() => {
     partial = false;
     render();
   });
-  const gone = pictures ? state.get("picture") !== "" : state.get("text") !== raw.text || state.get("segment") !== "";
+  const gone = pictures ? state.get("picture") !== "" : state.get("text") !== raw.text || state.get("segment") !== null;
   if (again && gone) again(state.get("text"), [], state.get("picture"));
   return {
     /** Draws another trace, perhaps of another model, with everything that was chosen. */
     show(found) {
       trace = new Trace(found);
       known = knownOf(found);
-      Object.assign(trace, known, { opened: trace });
+      trace.page = new OnPage({ known, opened: trace });
       tours.offer(found.tours);
       state.rebase(defaultsOf(found, trace, live), state.fragment);
       render();

@@ -1,5 +1,6 @@
 /** An image under a veil that is thin where the attention weights are large. */
 
+import { contextOf } from "./dom.js";
 import { pixelRatio, textWidth } from "./surface.js";
 
 export const VEIL = 0.85; // opacity of GREY where the weight is 0
@@ -49,7 +50,7 @@ function veil(weights, [rows, columns], most) {
   const canvas = document.createElement("canvas");
   canvas.width = columns;
   canvas.height = rows;
-  const context = canvas.getContext("2d");
+  const context = contextOf(canvas);
   const image = context.createImageData(columns, rows);
   weights.slice(beforeCells(weights.length, [rows, columns])).forEach((weight, i) => {
     image.data.fill(GREY, 4 * i, 4 * i + 3);
@@ -72,7 +73,7 @@ export function drawLook(canvas, look, side) {
   canvas.height = height * ratio;
   canvas.style.width = `${width}px`;
   canvas.style.height = `${height}px`;
-  const context = canvas.getContext("2d");
+  const context = contextOf(canvas);
   context.scale(ratio, ratio);
   context.fillStyle = PAPER_SHADE;
   context.fillRect(0, 0, width, height);

@@ -27,9 +27,10 @@ export function still() {
  */
 export function player({ name, stage, moments, at: first, shows, state, words, draw, tell }) {
   const last = moments.length - 1;
+  /** @type {{ at: number, playing: boolean, showing: boolean, byHand: boolean, end: number, frame: number, began: number, passed: number, done: (() => void) | null }} */
   const now = { at: first, playing: false, showing: false, byHand: false, end: last, frame: 0, began: 0, passed: 0, done: null };
 
-  const speed = () => (now.showing ? 1 : Number(state.get("speed")) || 1);
+  const speed = () => (now.showing ? 1 : Number(state.get("speed")));
   const pace = () => (now.showing ? shows.pace(moments[now.at]) : [moments[now.at].sweep, moments[now.at].hold]);
   const run = (time) => {
     if (!stage.isConnected) return;
@@ -87,19 +88,18 @@ export function player({ name, stage, moments, at: first, shows, state, words, d
   const counter = element("span", { class: "muted player-count" });
   const slider = element("input", { type: "range", id: `${name}-at`, min: "0", max: String(last), step: "1",
     "aria-label": words.playerAt, oninput: () => go(Number(slider.value), false) });
-  const known = SPEEDS.some(([value]) => value === state.get("speed"));
-  const faster = choice(words.playerSpeed, SPEEDS, known ? state.get("speed") : "1", (value) => {
+  const faster = choice(words.playerSpeed, SPEEDS, state.get("speed"), (value) => {
     state.keep({ speed: value });
     remember(state.fragment);
   });
-  faster.querySelector("select").id = `${name}-speed`;
+  faster.querySelector("select")?.setAttribute("id", `${name}-speed`);
   const bar = element("div", { class: "player", role: "group", "aria-label": words.player }, ...(still() ? [] : [start]),
     button("first", "|◂", words.playerFirst, () => go(0, false)), back, next, slider, counter, ...(still() ? [] : [faster]));
 
   function update() {
     start.textContent = now.playing ? "❚❚" : "▶";
-    start.setAttribute("aria-label", now.playing ? words.playerPause : words.playerPlay);
-    start.title = start.getAttribute("aria-label");
+    start.title = now.playing ? words.playerPause : words.playerPlay;
+    start.setAttribute("aria-label", start.title);
     slider.value = String(now.at);
     slider.setAttribute("aria-valuetext", words.playerMoment(now.at + 1, moments.length));
     counter.textContent = `${now.at + 1} / ${moments.length}`;

@@ -1,21 +1,8 @@
 /** The views by the question that each answers: a row of questions, and below it the views of the chosen one. */
 
-import { element, fading } from "./dom.js";
+import { byId, element, fading } from "./dom.js";
 import { termIn } from "./terms.js";
-
-/** A view that the trace does not have is left out, and so is a question without views. */
-export const QUESTIONS = {
-  where: ["overview", "scrubber", "board", "grid"],
-  why: ["flow", "row", "walk"],
-  matters: ["mattered", "heads"],
-  else: ["beam", "theatre"],
-  if: ["layers", "compare"],
-  learn: ["run"],
-};
-
-export function questionOf(view) {
-  return Object.keys(QUESTIONS).find((question) => QUESTIONS[question].includes(view));
-}
+import { QUESTIONS } from "./views/catalog.js";
 
 /**
  * The two rows of tabs.
@@ -24,9 +11,9 @@ export function questionOf(view) {
  */
 export function questionTabs(names, shown, state, text, lang) {
   const views = Object.fromEntries(Object.entries(QUESTIONS)
-    .map(([question, own]) => [question, own.filter((name) => names.includes(name))])
+    .map(([question, own]) => [question, Object.keys(own).filter((name) => names.includes(name))])
     .filter(([, own]) => own.length));
-  const question = questionOf(shown);
+  const question = Object.keys(views).find((each) => views[each].includes(shown)) ?? "";
   const asked = Object.keys(views).map((each) => ({ id: `question-${each}`, on: each === question,
     text: text[`question_${each}`], open: () => each !== question && state.set({ view: views[each][0] }) }));
   const own = views[question].map((name) => ({ id: `tab-${name}`, on: name === shown, text: text[name], term: termIn(text[name], lang),
@@ -40,7 +27,7 @@ export function questionTabs(names, shown, state, text, lang) {
 function row(tabs, label, kind) {
   const open = (tab) => {
     tab.open();
-    document.getElementById(tab.id).focus();
+    byId(tab.id).focus();
   };
   const buttons = tabs.map((tab, i) => element("button", {
     type: "button",

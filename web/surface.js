@@ -1,28 +1,59 @@
 /** The same drawing on two surfaces: the screen's canvas and an SVG file. */
 
+import { contextOf } from "./dom.js";
+
+/**
+ * @typedef {[x: number, y: number]} Spot
+ * @typedef {{ size?: number, align?: "left" | "center" | "right", turn?: number, fill?: string }} Lettering
+ */
+
 const STOPS = {
   light: [[253, 253, 251], [202, 214, 240], [130, 152, 216], [62, 78, 192], [24, 28, 92]],
   dark: [[28, 30, 38], [46, 58, 118], [88, 112, 214], [164, 186, 247], [255, 255, 255]],
 };
 
-/** One hue with monotonic lightness: readable with every kind of colour vision. */
+/**
+ * One hue with monotonic lightness: readable with every kind of colour vision.
+ *
+ * @param {number} value
+ * @param {Theme} theme
+ */
 export function colour(value, theme) {
-  const stops = STOPS[theme];
-  const at = Math.min(Math.max(value, 0), 1) * (stops.length - 1);
-  const low = Math.min(Math.floor(at), stops.length - 2);
-  const mixed = stops[low].map((from, i) => Math.round(from + (stops[low + 1][i] - from) * (at - low)));
-  return `rgb(${mixed.join(",")})`;
+  return `rgb(${mixed(STOPS[theme], Math.min(Math.max(value, 0), 1)).join(",")})`;
 }
 
+/**
+ * Red, green and blue between these colours.
+ *
+ * @param {number[][]} stops
+ * @param {number} share from 0 to 1
+ */
+function mixed(stops, share) {
+  const at = share * (stops.length - 1);
+  const low = Math.min(Math.floor(at), stops.length - 2);
+  return stops[low].map((from, i) => Math.round(from + (stops[low + 1][i] - from) * (at - low)));
+}
+
+/** @type {Record<string, Uint32Array>} */
 const palettes = {};
 
-/** The scale as 256 colours, each as one number, in the byte order of image data. */
+/**
+ * The scale as 256 colours, each as one number, in the byte order of image data.
+ *
+ * @param {Theme} name
+ */
 export function palette(name) {
-  palettes[name] ??= Uint32Array.from({ length: 256 }, (_, i) => {
-    const [red, green, blue] = colour(i / 255, name).match(/\d+/g).map(Number);
-    return (255 << 24) | (blue << 16) | (green << 8) | red;
-  });
+  palettes[name] ??= Uint32Array.from({ length: 256 }, (_, i) => packed(mixed(STOPS[name], i / 255)));
   return palettes[name];
+}
+
+/**
+ * A colour as one number.
+ *
+ * @param {number[]} colours
+ */
+function packed([red, green, blue]) {
+  return (255 << 24) | (blue << 16) | (green << 8) | red;
 }
 
 /** From blue at -1 through the paper's colour at 0 to orange at 1: distinct with every kind of colour vision. */
@@ -31,32 +62,42 @@ const DIVERGING = {
   dark: [[130, 196, 246], [38, 98, 158], [28, 30, 38], [166, 88, 12], [255, 190, 120]],
 };
 
-/** 255 colours for -1 to 1, 0 in the middle of them; as `palette`. */
+/**
+ * 255 colours for -1 to 1, 0 in the middle of them; as `palette`.
+ *
+ * @param {Theme} name
+ */
 export function divergingPalette(name) {
-  palettes[`${name} diverging`] ??= Uint32Array.from({ length: 255 }, (_, i) => {
-    const stops = DIVERGING[name];
-    const at = (i / 254) * (stops.length - 1);
-    const low = Math.min(Math.floor(at), stops.length - 2);
-    const [red, green, blue] = stops[low].map((from, c) => Math.round(from + (stops[low + 1][c] - from) * (at - low)));
-    return (255 << 24) | (blue << 16) | (green << 8) | red;
-  });
+  palettes[`${name} diverging`] ??= Uint32Array.from({ length: 255 }, (_, i) => packed(mixed(DIVERGING[name], i / 254)));
   return palettes[`${name} diverging`];
 }
 
-/** Black or white, whichever is more legible on a colour of a palette (relative luminance, WCAG 2.2). */
-export function inkOn(packed) {
+/**
+ * Black or white, whichever is more legible on a colour of a palette (relative luminance, WCAG 2.2).
+ *
+ * @param {number} shade
+ */
+export function inkOn(shade) {
   const [red, green, blue] = [0, 8, 16].map((shift) => {
-    const part = ((packed >> shift) & 255) / 255;
+    const part = ((shade >> shift) & 255) / 255;
     return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
   });
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.179 ? "#000000" : "#ffffff";
 }
 
-/** One pixel per cell: one pass over the bytes instead of a drawing call for each. */
+/**
+ * One pixel per cell: one pass over the bytes instead of a drawing call for each.
+ *
+ * @param {HTMLCanvasElement} canvas
+ * @param {number} columns
+ * @param {number} rows
+ * @param {Uint8Array} shades
+ * @param {Uint32Array} colours
+ */
 export function paint(canvas, columns, rows, shades, colours) {
   canvas.width = columns;
   canvas.height = rows;
-  const context = canvas.getContext("2d");
+  const context = contextOf(canvas);
   const image = context.createImageData(columns, rows);
   const pixels = new Uint32Array(image.data.buffer);
   for (let i = 0; i < pixels.length; i++) pixels[i] = colours[shades[i]];
@@ -64,9 +105,9 @@ export function paint(canvas, columns, rows, shades, colours) {
   return canvas;
 }
 
-/** "light" or "dark", as `dress` of theme.js has set it. */
+/** "light" or "dark", as `dress` of theme.js has set it. @returns {Theme} */
 export function theme() {
-  return document.documentElement.dataset.theme;
+  return document.documentElement.dataset.theme === "dark" ? "dark" : "light";
 }
 
 /** What was measured by taking something away: another colour than that of attention. */
@@ -82,7 +123,11 @@ const FONT = 'system-ui, "Noto Sans KR", "Apple SD Gothic Neo", "Malgun Gothic",
 
 let magnification = 1;
 
-/** Draws so many times finer from now on, where the style enlarges the page. */
+/**
+ * Draws so many times finer from now on, where the style enlarges the page.
+ *
+ * @param {number} times
+ */
 export function magnify(times) {
   magnification = times || 1;
 }
@@ -92,6 +137,11 @@ export function pixelRatio() {
 }
 
 export class CanvasSurface {
+  /**
+   * @param {HTMLCanvasElement} canvas
+   * @param {number} width
+   * @param {number} height
+   */
   constructor(canvas, width, height) {
     const ratio = pixelRatio();
     canvas.width = Math.ceil(width * ratio);
@@ -99,12 +149,18 @@ export class CanvasSurface {
     canvas.style.width = `${width}px`;
     canvas.style.height = `${height}px`;
     this.theme = theme();
-    this.context = canvas.getContext("2d");
+    this.context = contextOf(canvas);
     this.context.scale(ratio, ratio);
     this.context.clearRect(0, 0, width, height);
   }
 
-  /** Draws what `draw` draws, translated. */
+  /**
+   * Draws what `draw` draws, translated.
+   *
+   * @param {number} x
+   * @param {number} y
+   * @param {() => void} draw
+   */
   moved(x, y, draw) {
     this.context.save();
     this.context.translate(x, y);
@@ -116,11 +172,15 @@ export class CanvasSurface {
   copy() {
     const { canvas } = this.context;
     const still = Object.assign(document.createElement("canvas"), { width: canvas.width, height: canvas.height });
-    still.getContext("2d").drawImage(canvas, 0, 0);
+    contextOf(still).drawImage(canvas, 0, 0);
     return still;
   }
 
-  /** Restores that image, without what has been drawn since. */
+  /**
+   * Restores that image, without what has been drawn since.
+   *
+   * @param {HTMLCanvasElement} still
+   */
   restore(still) {
     this.context.save();
     this.context.resetTransform();
@@ -129,12 +189,28 @@ export class CanvasSurface {
     this.context.restore();
   }
 
+  /**
+   * @param {number} x
+   * @param {number} y
+   * @param {number} width
+   * @param {number} height
+   * @param {string} fill
+   */
   rect(x, y, width, height, fill) {
     this.context.fillStyle = fill;
     this.context.fillRect(x, y, width, height);
   }
 
-  /** Cells of one size, row by row; from `GAP` on with a gap between them. */
+  /**
+   * Cells of one size, row by row; from `GAP` on with a gap between them.
+   *
+   * @param {number} x
+   * @param {number} y
+   * @param {[number, number]} cell
+   * @param {number} columns
+   * @param {Uint8Array} shades
+   * @param {Uint32Array} colours
+   */
   raster(x, y, [wide, high], columns, shades, colours = palette(this.theme)) {
     const rows = shades.length / columns;
     if (!rows || !columns) return;
@@ -147,18 +223,41 @@ export class CanvasSurface {
     for (let r = 1; r <= rows; r++) this.context.clearRect(x, y + high * r - 1, width, 1);
   }
 
-  /** An image, or a canvas. */
+  /**
+   * An image, or a canvas.
+   *
+   * @param {HTMLCanvasElement | HTMLImageElement} drawn
+   * @param {number} x
+   * @param {number} y
+   * @param {number} width
+   * @param {number} height
+   * @param {boolean} smooth
+   */
   image(drawn, x, y, width, height, smooth) {
     this.context.imageSmoothingEnabled = smooth;
     this.context.drawImage(drawn, x, y, width, height);
   }
 
+  /**
+   * @param {number} x
+   * @param {number} y
+   * @param {number} width
+   * @param {number} height
+   * @param {string} stroke
+   * @param {number} thick
+   */
   frame(x, y, width, height, stroke, thick = 2) {
     this.context.strokeStyle = stroke;
     this.context.lineWidth = thick;
     this.context.strokeRect(x, y, width, height);
   }
 
+  /**
+   * @param {number} x
+   * @param {number} y
+   * @param {number} radius
+   * @param {string} fill
+   */
   disc(x, y, radius, fill) {
     this.context.fillStyle = fill;
     this.context.beginPath();
@@ -166,6 +265,12 @@ export class CanvasSurface {
     this.context.fill();
   }
 
+  /**
+   * @param {Spot[]} points
+   * @param {string} stroke
+   * @param {number} thick
+   * @param {number[]} dash
+   */
   line(points, stroke, thick = 2, dash = []) {
     this.context.strokeStyle = stroke;
     this.context.lineWidth = thick;
@@ -176,6 +281,12 @@ export class CanvasSurface {
     this.context.setLineDash([]);
   }
 
+  /**
+   * @param {string} text
+   * @param {number} x
+   * @param {number} y
+   * @param {Lettering} lettering
+   */
   text(text, x, y, { size = 13, align = "left", turn = 0, fill = INK[this.theme] } = {}) {
     this.context.save();
     this.context.translate(x, y);
@@ -190,22 +301,44 @@ export class CanvasSurface {
 
 const ANCHORS = { left: "start", center: "middle", right: "end" };
 
+/** @param {string} text */
 function escaped(text) {
   return text.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
 }
 
 export class SvgSurface {
+  /**
+   * @param {number} width
+   * @param {number} height
+   */
   constructor(width, height) {
-    this.theme = "light"; // for paper
+    /** For paper. @type {Theme} */
+    this.theme = "light";
     this.size = [Math.ceil(width), Math.ceil(height)];
     this.parts = [`<rect width="100%" height="100%" fill="${PAPER.light}"/>`];
   }
 
+  /**
+   * @param {number} x
+   * @param {number} y
+   * @param {number} width
+   * @param {number} height
+   * @param {string} fill
+   */
   rect(x, y, width, height, fill) {
     this.parts.push(`<rect x="${x}" y="${y}" width="${width}" height="${height}" fill="${fill}"/>`);
   }
 
-  /** Few cells become shapes that can be edited; many become one image, or no program could open the file. */
+  /**
+   * Few cells become shapes that can be edited; many become one image, or no program could open the file.
+   *
+   * @param {number} x
+   * @param {number} y
+   * @param {[number, number]} cell
+   * @param {number} columns
+   * @param {Uint8Array} shades
+   * @param {Uint32Array} colours
+   */
   raster(x, y, [wide, high], columns, shades, colours = palette(this.theme)) {
     const rows = shades.length / columns;
     if (shades.length > SHAPES) {
@@ -221,33 +354,72 @@ export class SvgSurface {
     });
   }
 
+  /**
+   * @param {HTMLCanvasElement | HTMLImageElement} drawn
+   * @param {number} x
+   * @param {number} y
+   * @param {number} width
+   * @param {number} height
+   * @param {boolean} smooth
+   */
   image(drawn, x, y, width, height, smooth) {
-    const href = drawn.src ?? drawn.toDataURL();
+    const href = drawn instanceof HTMLImageElement ? drawn.src : drawn.toDataURL();
     const crisp = smooth ? "" : ' style="image-rendering:pixelated"';
     this.parts.push(`<image x="${x}" y="${y}" width="${width}" height="${height}" preserveAspectRatio="none"${crisp} href="${href}"/>`);
   }
 
+  /**
+   * @param {number} x
+   * @param {number} y
+   * @param {number} width
+   * @param {number} height
+   * @param {string} stroke
+   * @param {number} thick
+   */
   frame(x, y, width, height, stroke, thick = 2) {
     this.parts.push(
       `<rect x="${x}" y="${y}" width="${width}" height="${height}" fill="none" stroke="${stroke}" stroke-width="${thick}"/>`,
     );
   }
 
+  /**
+   * @param {number} x
+   * @param {number} y
+   * @param {() => void} draw
+   */
   moved(x, y, draw) {
     this.parts.push(`<g transform="translate(${x} ${y})">`);
     draw();
     this.parts.push("</g>");
   }
 
+  /**
+   * @param {number} x
+   * @param {number} y
+   * @param {number} radius
+   * @param {string} fill
+   */
   disc(x, y, radius, fill) {
     this.parts.push(`<circle cx="${x.toFixed(1)}" cy="${y.toFixed(1)}" r="${radius.toFixed(1)}" fill="${fill}"/>`);
   }
 
+  /**
+   * @param {Spot[]} points
+   * @param {string} stroke
+   * @param {number} thick
+   * @param {number[]} dash
+   */
   line(points, stroke, thick = 2, dash = []) {
     const places = points.map(([x, y]) => `${x.toFixed(1)},${y.toFixed(1)}`).join(" ");
     this.parts.push(`<polyline points="${places}" fill="none" stroke="${stroke}" stroke-width="${thick}" stroke-dasharray="${dash.join(" ")}"/>`);
   }
 
+  /**
+   * @param {string} text
+   * @param {number} x
+   * @param {number} y
+   * @param {Lettering} lettering
+   */
   text(text, x, y, { size = 13, align = "left", turn = 0, fill = INK.light } = {}) {
     this.parts.push(
       `<text transform="translate(${x} ${y}) rotate(${turn})" font-size="${size}" text-anchor="${ANCHORS[align]}" fill="${fill}">${escaped(text)}</text>`,
@@ -260,10 +432,15 @@ export class SvgSurface {
   }
 }
 
+/** @type {CanvasRenderingContext2D | undefined} */
 let ruler;
 
+/**
+ * @param {string} text
+ * @param {number} [size] of the letters, in px
+ */
 export function textWidth(text, size = 13) {
-  ruler ??= document.createElement("canvas").getContext("2d");
+  ruler ??= contextOf(document.createElement("canvas"));
   ruler.font = `${size}px ${FONT}`;
   return ruler.measureText(text).width;
 }

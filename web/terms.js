@@ -8,11 +8,16 @@ const PARTICLES = "은|는|이|가|을|를|과|와|의|에|로|으로|도|만|�
 const MARKED = ".help, th[scope=col], figcaption, caption, p.muted, .part-name, .chips > span, .cell-facts";
 const FAR = 8; // px between a term and its tooltip
 
+/** @type {[string, ByLanguage<[term: string, sentence: string, also?: string[]]>][]} */
+const TERMS = Object.entries(GLOSSARY);
+
+/** @type {Record<string, { ids: Map<string, string>, found: RegExp }>} */
 const patterns = {};
 
+/** @param {Language} lang */
 function patternOf(lang) {
   patterns[lang] ??= (() => {
-    const forms = Object.entries(GLOSSARY).flatMap(([id, { [lang]: [term, , also = []] }]) => [term, ...also].map((form) => [form, id]));
+    const forms = TERMS.flatMap(([id, { [lang]: [term, , also = []] }]) => [term, ...also].map((form) => [form, id]));
     forms.sort(([a], [b]) => b.length - a.length);
     const any = forms.map(([form]) => form.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("|");
     const end = lang === "ko" ? `(?=$|[^\\p{L}\\p{N}]|(?:${PARTICLES}))` : "(?![\\p{L}\\p{N}-])";
@@ -28,6 +33,10 @@ export function termIn(text, lang) {
   return first && ids.get(first.toLowerCase());
 }
 
+/**
+ * @param {string} lang
+ * @returns {Language}
+ */
 function known(lang) {
   return lang === "ko" ? "ko" : "en";
 }
@@ -65,7 +74,7 @@ export function withTerm(control, id, words, lang) {
 export function markTerms(root, lang) {
   for (const node of root.querySelectorAll(MARKED)) {
     for (const text of [...node.childNodes]) {
-      if (text.nodeType !== Node.TEXT_NODE || !termIn(text.data, lang)) continue;
+      if (!(text instanceof Text) || !termIn(text.data, lang)) continue;
       text.replaceWith(...explained(text.data, lang));
     }
   }
@@ -84,7 +93,8 @@ export function showTooltips() {
   const hide = () => {
     box.hidden = true;
   };
-  const show = (term) => {
+  const show = (/** @type {HTMLElement | null} */ term) => {
+    if (!term) return;
     const sentence = document.getElementById(`term-${term.dataset.term}`)?.textContent;
     if (!sentence) return;
     box.textContent = sentence;
@@ -96,13 +106,16 @@ export function showTooltips() {
     const below = at.bottom + FAR + size.height <= innerHeight;
     box.style.top = `${scrollY + (below ? at.bottom + FAR / 2 : at.top - size.height - FAR / 2)}px`;
   };
-  const of = (event) => event.target.closest?.("[data-term]");
+  /** @returns {HTMLElement | null} */
+  const of = (/** @type {Event} */ event) => (event.target instanceof Element ? event.target.closest("[data-term]") : null);
   document.addEventListener("mouseover", (event) => {
     if (of(event)) show(of(event));
-    else if (!box.contains(event.target) && !document.activeElement?.matches("[data-term]")) hide();
+    else if (!box.contains(/** @type {Node} */ (event.target)) && !document.activeElement?.matches("[data-term]")) hide();
   });
   document.addEventListener("focusin", (event) => (of(event) ? show(of(event)) : hide()));
   document.addEventListener("focusout", hide);
-  document.addEventListener("click", (event) => of(event)?.matches(".term") && show(of(event)));
+  document.addEventListener("click", (event) => {
+    if (of(event)?.matches(".term")) show(of(event));
+  });
   document.addEventListener("keydown", (event) => event.key === "Escape" && hide());
 }

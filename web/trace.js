@@ -1,30 +1,81 @@
 /** The recorded numbers: arrays that are decoded once, and the sums that every view needs. */
 
 import { Packed, isHere, nested } from "./arrays.js";
+import { OnPage } from "./on_page.js";
 import { recordedWeights } from "./recomputed_weights.js";
 
+/** @type {Part[]} */
+const PARTS = ["cross", "encoder", "decoder", "image"];
+
+/** One attention module. */
 export class Site {
+  /**
+   * @param {RawSite} raw
+   * @param {Record<string, Axis>} axes
+   */
   constructor(raw, axes) {
-    Object.assign(this, raw);
+    this.name = raw.name;
+    this.kind = raw.kind;
+    this.part = raw.part;
+    this.layer = raw.layer;
+    this.queries = raw.queries;
+    this.keys = raw.keys;
+    this.scale = raw.scale;
+    this.residual_gate = raw.residual_gate;
     this.rowTokens = axes[raw.queries].tokens;
     this.columnTokens = axes[raw.keys].tokens;
+    /** What is decoded so far; null: the module has none. @type {{ [N in ArrayName]?: Packed | null }} */
     this.arrays = {};
     this.raw = raw.arrays;
+    /** The maps that were drawn, by what they depend on: see cursor.js. @type {Record<string, AttentionMap>} */
+    this.maps = {};
+    /** Those of the whole model: see flow/model.js. @type {Record<string, AttentionMap>} */
+    this.flows = {};
     this.writes = raw.part === "decoder" || raw.part === "cross";
-    [this.heads, this.rows, this.columns] = raw.arrays.weights.shape;
+    const [heads, rows, columns] = raw.arrays.weights.shape;
+    this.heads = heads;
+    this.rows = rows;
+    this.columns = columns;
   }
 
-  /** Whether the mask permits a query to attend to a key. */
+  /**
+   * Whether the mask permits a query to attend to a key.
+   *
+   * @param {number} row
+   * @param {number} column
+   */
   allows(row, column) {
     const mask = this.array("allowed");
     return !mask || mask.is(row * this.columns + column);
   }
 
+  /**
+   * An array; null: the module has none of this name.
+   *
+   * @param {ArrayName} name
+   * @returns {Packed | null}
+   */
   array(name) {
-    if (!(name in this.arrays)) this.arrays[name] = this.raw[name] ? this.unpacked(this.raw[name]) : null;
-    return this.arrays[name];
+    const known = this.arrays[name];
+    if (known !== undefined) return known;
+    const raw = this.raw[name];
+    const found = raw ? this.unpacked(raw) : null;
+    this.arrays[name] = found;
+    return found;
   }
 
+  /**
+   * An array that the module has.
+   *
+   * @param {ArrayName} name
+   */
+  known(name) {
+    const found = this.array(name);
+    if (!found) throw new Error(`${this.name} has no ${name}`);
+    return found;
+  }
+
+  /** @param {RawArray} raw */
   unpacked(raw) {
     if (raw.type !== "apart") return new Packed(raw);
     return new Packed({ shape: raw.shape, type: "f32", data: new Uint8Array(recordedWeights(this).buffer) });
@@ -35,15 +86,18 @@ export class Site {
     return Object.values(this.raw).every(isHere);
   }
 
-  /** One matrix, row by row: of a head, or the "mean" or "max" of all heads; of weights or norms. */
+  /**
+   * One matrix, row by row: of a head, or the "mean" or "max" of all heads; of weights or norms.
+   *
+   * @param {Head} head
+   * @param {"weights" | "norms"} value
+   */
   matrix(head, value) {
     const size = this.rows * this.columns;
-    if (value === "norms") return this.shares(this.array("norms").values);
-    const weights = this.array("weights");
-    if (head !== "mean" && head !== "max") {
-      return weights.window(Number(head) * size, (Number(head) + 1) * size);
-    }
-    const [all, unit] = weights.bytes ? [weights.bytes, 1 / 255] : [weights.numbers, 1];
+    if (value === "norms") return this.shares(this.known("norms").values);
+    const weights = this.known("weights");
+    if (typeof head === "number") return weights.window(head * size, (head + 1) * size);
+    const [all, unit] = weights.stored;
     const signs = this.array("factors")?.values;
     if (signs && head === "mean") return this.difference(signs, all, unit);
     const factor = head === "mean" ? unit / this.heads : unit;
@@ -57,7 +111,13 @@ export class Site {
     return out;
   }
 
-  /** The mean over the pairs of heads of what is left when one map of each is subtracted from the other. */
+  /**
+   * The mean over the pairs of heads of what is left when one map of each is subtracted from the other.
+   *
+   * @param {Float32Array} signs
+   * @param {ArrayLike<number>} all
+   * @param {number} unit
+   */
   difference(signs, all, unit) {
     const size = this.rows * this.columns;
     const out = new Float32Array(size);
@@ -68,7 +128,11 @@ export class Site {
     return out;
   }
 
-  /** Norms have no upper bound: each is drawn as its share of the row's sum. */
+  /**
+   * Norms have no upper bound: each is drawn as its share of the row's sum.
+   *
+   * @param {Float32Array} norms
+   */
   shares(norms) {
     const out = new Float32Array(norms.length);
     for (let r = 0; r < this.rows; r++) {
@@ -81,13 +145,22 @@ export class Site {
     return out;
   }
 
+  /**
+   * @param {"query" | "key" | "value"} name
+   * @param {number} head
+   * @param {number} position
+   */
   vector(name, head, position) {
-    const { shape, values } = this.array(name);
+    const { shape, values } = this.known(name);
     const [, length, dim] = shape;
     return values.subarray((head * length + position) * dim, (head * length + position + 1) * dim);
   }
 
-  /** The mean entropy of the rows in nats, and the mean of each row's largest weight. */
+  /**
+   * The mean entropy of the rows in nats, and the mean of each row's largest weight.
+   *
+   * @param {number} head
+   */
   measures(head) {
     const matrix = this.matrix(head, "weights");
     let entropy = 0;
@@ -105,35 +178,68 @@ export class Site {
   }
 }
 
-/** A search tree: every node with its fields, and `row(id)`, what its token attended to; null if that is not known. */
+/**
+ * A search tree: every node with its fields, and `row(id)`, what its token attended to; null if that is not known.
+ *
+ * @param {RawSearch} raw
+ * @returns {Search}
+ */
 function searchOf({ nodes, leaves, rows, maps }) {
   const packed = maps && new Packed(maps);
-  const width = maps?.shape[1];
+  const width = maps?.shape[1] ?? 0;
   return {
     nodes: nodes.map(([parent, token, piece, logp, total, fate]) => ({ parent, token, piece, log_probability: logp, total, fate })),
     leaves,
-    row: (id) => (rows[id] < 0 ? null : packed.window(rows[id] * width, (rows[id] + 1) * width)),
+    row: (id) => (!packed || rows[id] < 0 ? null : packed.window(rows[id] * width, (rows[id] + 1) * width)),
   };
 }
 
-/** The attributions by tokens and by words, whose measures are lists of rows. */
-function attributionsOf(byUnit) {
-  const rows = (measure) => Object.fromEntries(Object.entries(measure).map(([axis, matrix]) => [axis, nested(matrix)]));
-  return Object.fromEntries(Object.entries(byUnit).map(([unit, found]) => [unit, {
-    ...found, measures: Object.fromEntries(Object.entries(found.measures).map(([name, measure]) => [name, rows(measure)])),
-  }]));
+/**
+ * The attributions, whose measures are lists of rows.
+ *
+ * @param {RawAttribution} raw
+ * @returns {Attribution}
+ */
+function attributionOf(raw) {
+  const measures = Object.entries(raw.measures).map(([name, measure]) =>
+    [name, Object.fromEntries(Object.entries(measure).map(([axis, matrix]) => [axis, nested(matrix)]))]);
+  return { ...raw, measures: Object.fromEntries(measures) };
 }
 
+/** What a model computed for one input: all that is recorded of it. What the page knows besides is in `page`. */
 export class Trace {
+  /** @param {RawAnswer} raw */
   constructor(raw) {
-    Object.assign(this, raw);
+    this.model = raw.model;
+    this.changes = raw.changes;
+    this.task = raw.task;
+    this.text = raw.text;
+    this.output = raw.output;
+    this.segment = raw.segment;
+    this.segments = raw.segments;
+    this.picture = raw.picture;
+    this.steps = raw.steps;
+    this.kind = raw.kind;
+    this.walk = raw.walk;
+    this.version = raw.version;
+    this.forced = raw.forced;
+    this.milliseconds = raw.milliseconds;
+    this.weights = raw.weights;
+    this.precision = raw.precision;
+    this.all = raw.all;
     this.axes = Object.fromEntries(Object.entries(raw.axes).map(([name, axis]) =>
       [name, { ...axis, texts: axis.texts.map(visible) }]));
     this.sites = raw.sites.map((site) => new Site(site, raw.axes));
-    if (raw.other) this.other = new Trace(raw.other);
-    const { search, attribution } = raw.findings;
-    if (search) this.findings = { ...this.findings, search: searchOf(search) };
-    if (attribution) this.findings = { ...this.findings, attribution: attributionsOf(attribution) };
+    this.page = new OnPage();
+    /** @type {Trace | undefined} */
+    this.other = raw.other && new Trace(raw.other);
+    const { search, attribution, ...others } = raw.findings;
+    /** @type {Findings} */
+    this.findings = others;
+    if (search) this.findings.search = searchOf(search);
+    if (attribution) this.findings.attribution = { words: attributionOf(attribution.words), pieces: attributionOf(attribution.pieces) };
+    /** How far the heads of another trace are from this one's: see compare/difference.js. @type {WeakMap<Trace, Record<string, HeadApart[]>>} */
+    this.apart = new WeakMap();
   }
 
   /** Whether the model writes from left to right. */
@@ -141,32 +247,47 @@ export class Trace {
     return this.kind.writes === "text" || this.kind.writes === "continuation";
   }
 
+  /** @returns {Part[]} */
   parts() {
-    return ["cross", "encoder", "decoder", "image"].filter((part) => this.of(part).length);
+    return PARTS.filter((part) => this.of(part).length);
   }
 
+  /** @param {string} part */
   of(part) {
     return this.sites.filter((site) => site.part === part);
   }
 }
 
+/** @param {number[]} values */
 export function total(values) {
   return values.reduce((sum, value) => sum + value, 0);
 }
 
-/** A token as it is shown: the space marker becomes a small dot, and nothing is markup. */
+/**
+ * A token as it is shown: the space marker becomes a small dot, and nothing is markup.
+ *
+ * @param {string} token
+ */
 export function readable(token) {
   return visible(token.replace("<newline>", "⏎").replace(/▁/g, "·").replace(/^·(?=.)/, "") || token);
 }
 
-/** The text that tokens spell. */
+/**
+ * The text that tokens spell.
+ *
+ * @param {string[]} pieces
+ */
 export function spelled(pieces) {
   return visible(pieces.join("").replace("<newline>", "⏎").replace(/▁/g, " ").trim());
 }
 
 const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 
-/** Characters that are invisible or change the direction of text, as visible names, without effect. */
+/**
+ * Characters that are invisible or change the direction of text, as visible names, without effect.
+ *
+ * @param {string} text
+ */
 export function visible(text) {
   return text.replace(CONTROLS, (sign) => {
     const code = sign.charCodeAt(0);
@@ -182,11 +303,19 @@ export function visible(text) {
  * `places`: the rows and columns of the matrix behind each row and column of the map. `rest`: for each
  * row the weight of tokens that are not words (END, [CLS], [SEP]), whose columns are `left`.
  * `sunk`: whether the rest of each row, up to 1, is counted as rest, too: it is the weight of a sink.
+ *
+ * @param {Trace} trace
+ * @param {Site} site
+ * @param {Float32Array} matrix
+ * @param {Unit} unit
+ * @param {Values["reading"]} reading
+ * @returns {AttentionMap}
  */
 export function board(trace, site, matrix, unit, reading, sunk = false) {
   const queries = trace.axes[site.queries];
   const keys = trace.axes[site.keys];
   const shifted = site.writes && reading === "writes";
+  /** @type {Row[]} */
   const rows = [];
   for (let r = 0; r < site.rows; r++) {
     const named = shifted ? r + 1 : r;
@@ -209,16 +338,41 @@ export function board(trace, site, matrix, unit, reading, sunk = false) {
   return byWords(site, matrix, queries, keys, rows, columns, sunk);
 }
 
-/** The weight of the sink in one row. */
+/**
+ * The weight of the sink in one row.
+ *
+ * @param {Site} site
+ * @param {Float32Array} matrix
+ * @param {number} row
+ */
 function sinkOf(site, matrix, row) {
   return 1 - total([...matrix.subarray(row * site.columns, (row + 1) * site.columns)]);
 }
 
+/**
+ * A row of the matrix, or a column, with its token, and the index of its word.
+ *
+ * @typedef {{ row: number, token: string, word: number | null }} Row
+ * @typedef {{ column: number, token: string, word: number | null }} Column
+ */
+
+/**
+ * @param {Site} site
+ * @param {Float32Array} matrix
+ * @param {Axis} queries
+ * @param {Axis} keys
+ * @param {Row[]} rows
+ * @param {Column[]} columns
+ * @param {boolean} sunk
+ * @returns {AttentionMap}
+ */
 function byWords(site, matrix, queries, keys, rows, columns, sunk) {
   const width = keys.texts.length;
   const values = new Float32Array(queries.texts.length * width);
   const rest = new Float32Array(queries.texts.length);
+  /** @type {AttentionMap["places"]} */
   const places = { rows: queries.texts.map(() => []), columns: keys.texts.map(() => []) };
+  /** @type {number[]} */
   const left = [];
   for (const { column, word } of columns) (word === null ? left : places.columns[word]).push(column);
   for (const { row, word } of rows) {
@@ -239,27 +393,45 @@ function byWords(site, matrix, queries, keys, rows, columns, sunk) {
   return { rows: queries.texts, columns: keys.texts, values, places, rest, left, sunk };
 }
 
-/** The map with a last column for the weight of sinks and of tokens that are not words, if there are any: then it is `rested`. */
+/**
+ * The map with a last column for the weight of sinks and of tokens that are not words, if there are any: then it is `rested`.
+ *
+ * @template {AttentionMap} M
+ * @param {M} map
+ * @param {string} name
+ * @returns {M}
+ */
 export function withRest(map, name) {
   if (!map.left.length && !map.sunk) return map;
   const width = map.columns.length;
   const values = new Float32Array(map.rows.length * (width + 1));
-  map.rest.forEach((rest, r) => {
+  for (let r = 0; r < map.rest.length; r++) {
     values.set(map.values.subarray(r * width, (r + 1) * width), r * (width + 1));
-    values[r * (width + 1) + width] = rest;
-  });
+    values[r * (width + 1) + width] = map.rest[r];
+  }
   const places = { rows: map.places.rows, columns: [...map.places.columns, map.left] };
   return { ...map, columns: [...map.columns, name], values, places, rested: true };
 }
 
-/** The index of the largest value. */
+/**
+ * The index of the largest value.
+ *
+ * @param {ArrayLike<number>} values
+ */
 export function largest(values) {
   let best = 0;
   for (let i = 1; i < values.length; i++) if (values[i] > values[best]) best = i;
   return best;
 }
 
-/** The weight of a map's cell in one head: the mean over its rows of the sums over its columns. */
+/**
+ * The weight of a map's cell in one head: the mean over its rows of the sums over its columns.
+ *
+ * @param {Site} site
+ * @param {Head} head
+ * @param {number[]} rows
+ * @param {number[]} columns
+ */
 export function cellWeight(site, head, rows, columns) {
   const matrix = site.matrix(head, "weights");
   let sum = 0;
@@ -267,12 +439,22 @@ export function cellWeight(site, head, rows, columns) {
   return sum / (rows.length || 1);
 }
 
-/** The head whose largest weight among the words is the highest, as a mean over the rows. */
+/**
+ * The head whose largest weight among the words is the highest, as a mean over the rows.
+ *
+ * @param {Trace} trace
+ * @param {Site} site
+ * @param {Unit} unit
+ * @param {Values["reading"]} reading
+ */
 export function sharpest(trace, site, unit, reading) {
   const found = Array.from({ length: site.heads }, (_, head) => {
     const map = board(trace, site, site.matrix(head, "weights"), unit, reading);
     const width = map.columns.length;
-    return map.rows.reduce((sum, _, r) => sum + Math.max(0, ...map.values.subarray(r * width, (r + 1) * width)), 0);
+    return map.rows.reduce((sum, _, r) => {
+      const values = map.values.subarray(r * width, (r + 1) * width);
+      return sum + Math.max(0, values[largest(values)] ?? 0);
+    }, 0);
   });
   return largest(found);
 }

@@ -1,6 +1,6 @@
 /** The page of `jumok serve`: a box to translate in, with what the model knows of its answer. */
 
-import { choice, element, field } from "./dom.js";
+import { byId, choice, element, field } from "./dom.js";
 import { dress, whenSystemTurns } from "./theme.js";
 import { BOX_WORDS, SENTENCES } from "./translate_words.js";
 
@@ -8,13 +8,14 @@ const PAUSE = 350; // milliseconds without a key, after which the text is transl
 const UNSURE = 0.5; // words below this probability are underlined
 const BUSY = new Set([429, 503]);
 
-const data = JSON.parse(document.getElementById("data").textContent);
-const page = document.getElementById("page");
+const data = JSON.parse(byId("data").textContent ?? "");
+const page = byId("page");
+/** @type {Record<string, any>} */
 const state = {
   language: (navigator.language || "en").startsWith("ko") ? "ko" : "en",
   model: data.models[0]?.id, from: "", to: "", text: "", terms: "", answers: [], layer: null, matrix: null, key: "", said: "", timer: 0, asked: null,
 };
-const words = () => BOX_WORDS[state.language];
+const words = () => BOX_WORDS[state.language === "ko" ? "ko" : "en"];
 const model = () => data.models.find((each) => each.id === state.model);
 /** The chosen pair of a model of several: any two of its languages, or its pairs. */
 const between = () => {
@@ -26,6 +27,7 @@ const between = () => {
   const targets = pairs.length ? pairs.filter((pair) => pair[0] === read).map((pair) => pair[1]) : codes.filter((code) => code !== read);
   return { source: read, target: targets.includes(state.to) ? state.to : targets[0], sources, targets };
 };
+/** @type {Record<string, any>} */
 const parts = {};
 /** A language in the page's own language; its code where the browser does not know it. */
 const languageName = (code) => {
@@ -180,7 +182,7 @@ async function ask(body, signal) {
       later(seconds * 1000);
     } else say((await reply.json()).detail);
   } catch (error) {
-    if (error.name !== "AbortError") say(words().lost);
+    if (!(error instanceof DOMException && error.name === "AbortError")) say(words().lost);
   }
   return null;
 }
@@ -244,7 +246,7 @@ function light(answer, place, on) {
   parts.source.replaceChildren(...spans.flatMap(({ start, end }, number) => {
     const link = links.find(([of]) => of === number);
     const word = element("span", { class: link ? "lit" : "" }, answer.source.slice(start, end));
-    if (link) word.style.setProperty("--weight", 0.15 + 0.6 * (link[2] ?? 0.5));
+    if (link) word.style.setProperty("--weight", String(0.15 + 0.6 * (link[2] ?? 0.5)));
     return [word, " "];
   }));
 }

@@ -12,6 +12,7 @@ export const SENTENCES = {
   zh: ["狗在花园里睡觉。", "下一班火车什么时候开？"],
 };
 
+/** @satisfies {Texts} */
 export const BOX_WORDS = {
   en: {
     title: "Translate",

@@ -13,5 +13,5 @@ export function wayIn(commands, words, open) {
       said.textContent = (await copied(command, code)) ? words.copied : words.notCopied;
     } }, element("span", { class: "muted" }, words[`way_${kind}`]), " ", code);
   });
-  return [element("details", { class: "use", id: "use", open }, element("summary", {}, words.wayIn), element("div", { role: "group", "aria-label": words.wayIn }, ...buttons, said))];
+  return [element("details", { class: "use", id: "use", open }, element("summary", {}, words.wayIn), element("div", { role: "group", "aria-label": words.wayIn }, element("span", { class: "muted" }, words.wayHow), ...buttons, said))];
 }

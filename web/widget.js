@@ -16,7 +16,7 @@ function render({ model, el }) {
   let ready = false;
   let late = false;
   const redraw = () => {
-    if (ready) frame.contentWindow.postMessage({ trace: model.get("trace") }, "*");
+    if (ready) frame.contentWindow?.postMessage({ trace: model.get("trace") }, "*");
     else late = true;
   };
   const hear = (event) => {

@@ -13,6 +13,7 @@ import { TOURS } from "./words_tours.js";
 import { FLOW } from "./words_flow.js";
 import { WALK } from "./words_walk.js";
 
+/** @satisfies {Texts} */
 export const WORDS = {
   en: {
     title: "What the model attended to",
@@ -366,8 +367,18 @@ export const WORDS = {
   },
 };
 
-/** The texts; some differ from task to task. */
-export function words(language, { reads, writes, texts }) {
-  const known = Object.hasOwn(WORDS, language) ? language : "en";
-  return { ...WORDS[known], ...CHANCES[known], ...COMPARE[known], ...FAULTS[known], ...FINDINGS[known], ...LAYERS[known], ...OVERVIEW[known], ...FLOW[known], ...WALK[known], ...RUN[known], ...TAKING[known], ...TOURS[known], ...TASKS[known][`${reads}-${writes}`], ...texts[known] };
+/** @typedef {typeof WORDS.en & typeof CHANCES.en & typeof FINDINGS.en & typeof FLOW.en & typeof COMPARE.en & typeof FAULTS.en & typeof LAYERS.en & typeof OVERVIEW.en & typeof WALK.en & typeof RUN.en & typeof TAKING.en & typeof TOURS.en & import("./words_tasks.js").TaskWords} Words */
+
+/**
+ * The texts; some differ from task to task.
+ *
+ * @param {Values["lang"]} lang
+ * @param {Kind} kind
+ * @returns {Words}
+ */
+export function words(lang, { reads, writes, texts }) {
+  const known = lang === "ko" ? "ko" : "en";
+  /** @type {Record<string, object>} */
+  const tasks = TASKS[known];
+  return /** @type {any} */ ({ ...WORDS[known], ...CHANCES[known], ...COMPARE[known], ...FAULTS[known], ...FINDINGS[known], ...LAYERS[known], ...OVERVIEW[known], ...FLOW[known], ...WALK[known], ...RUN[known], ...TAKING[known], ...TOURS[known], ...tasks[`${reads}-${writes}`], ...texts[known] });
 }

@@ -1,5 +1,6 @@
 /** The texts of the sliders over predictions. */
 
+/** @satisfies {Texts} */
 export const CHANCES = {
   en: {
     chanceSliders: { temperature: "Temperature", topK: "Top-k", topP: "Top-p" },

@@ -1,5 +1,6 @@
 /** The texts of comparisons: A | B, before and after a change, and pinned states. */
 
+/** @satisfies {Texts} */
 export const COMPARE = {
   en: {
     compare: "A | B",

@@ -3,6 +3,7 @@
  * names that Python gives them (`known` in src/jumok/errors.py); of any other error it shows the parts.
  */
 
+/** @satisfies {Texts} */
 export const FAULTS = {
   en: {
     faultSays: (what) => what,

@@ -2,6 +2,7 @@
 
 const WORDS = { words: true }; // the place of the words that a sentence names
 
+/** @satisfies {Texts} */
 export const FINDINGS = {
   en: {
     findings: "What stands out",
@@ -14,6 +15,7 @@ export const FINDINGS = {
     labelCell: (label, chance, cell, change) => `With ${cell} covered, “${label}” is ${change}.`,
     labelName: (word, change) => `${word}: without it the label is ${change}`,
     labelSecond: "What did each word attend to?",
+    labelSecondCells: "What did each cell attend to?",
     findingsNote: "Attention shows where the model attended, not what it used: a large weight is no proof of an effect. Occlusion tests the effect.",
     finding: {
       unknown: [WORDS, " has letters that the model has no token for."],
@@ -42,6 +44,7 @@ export const FINDINGS = {
     labelCell: (label, chance, cell, change) => `${cell} — 이곳을 덮으면 “${label}”의 ${change}`,
     labelName: (word, change) => `${word}: 없으면 레이블의 ${change}`,
     labelSecond: "단어마다 어디에 주목했나?",
+    labelSecondCells: "칸마다 어디에 주목했나?",
     findingsNote: "어텐션은 모델이 어디에 주목했는지 보여 줄 뿐, 무엇을 썼는지는 보여 주지 않습니다. 가중치가 크다고 영향이 있었다는 증거는 아니며, 영향은 가려 보아야(occlusion) 알 수 있습니다.",
     finding: {
       unknown: [WORDS, " — 모델에 토큰이 없는 글자가 들어 있습니다."],

@@ -1,5 +1,6 @@
 /** The texts of the whole model as a picture, in English and Korean. */
 
+/** @satisfies {Texts} */
 export const FLOW = {
   en: {
     flow: "The whole model",

@@ -1,5 +1,6 @@
 /** The texts of the views of layers, positions and of two traces. */
 
+/** @satisfies {Texts} */
 export const LAYERS = {
   en: {
     layers: "Layers and positions",

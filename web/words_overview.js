@@ -11,6 +11,7 @@ function spot(names, cell, [rows, columns]) {
   return [names[third(row, rows)][third(column, columns)], row + 1, column + 1];
 }
 
+/** @satisfies {Texts} */
 export const OVERVIEW = {
   en: {
     overview: "Overview",

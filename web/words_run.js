@@ -6,6 +6,7 @@ const whole = (number, lang) => number.toLocaleString(lang);
 const NAMES = { bleu: "BLEU", "bleu-4": "BLEU-4", chrf: "chrF", "cider-d": "CIDEr-D", "macro-f1": "macro-F1" };
 const named = (name) => NAMES[name] ?? name;
 
+/** @satisfies {Texts} */
 export const RUN = {
   en: {
     question_learn: "How did it learn?",
@@ -25,7 +26,8 @@ export const RUN = {
     runExamples: (same, all) => `Unseen examples: ${same} of these ${all} are the reference word for word`,
     runReference: "reference",
     runSame: "✓ the same",
-    wayIn: "Use this model, in a terminal (click to copy)",
+    wayIn: "Use this model",
+    wayHow: "In a terminal; a click copies the command.",
     way_look: "an input of your own",
     way_use: "only the output",
     way_serve: "for programs",
@@ -50,7 +52,8 @@ export const RUN = {
     runExamples: (same, all) => `처음 보는 예 ${all}개 가운데 ${same}개가 정답과 똑같습니다`,
     runReference: "정답",
     runSame: "✓ 같음",
-    wayIn: "터미널에서 이 모델 쓰기(누르면 복사)",
+    wayIn: "이 모델 쓰기",
+    wayHow: "터미널에서 실행합니다. 누르면 명령이 복사됩니다.",
     way_look: "직접 입력해 보기",
     way_use: "결과만 보기",
     way_serve: "프로그램에서 쓰기",

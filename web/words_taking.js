@@ -1,5 +1,6 @@
 /** The texts of what a reader takes away: a link, a figure, Python code, a file. */
 
+/** @satisfies {Texts} */
 export const TAKING = {
   en: {
     projector: "Projector",

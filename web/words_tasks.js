@@ -1,23 +1,28 @@
 /** The texts that differ where the model does not write a text from a text, by what it reads and writes. */
 
+/** @satisfies {Texts["en"]} */
 const OWN_EN = {
   decoder: "self-attention (text → text)",
   encoder: "self-attention (text → text)",
 };
+/** @satisfies {Texts["en"]} */
 const OWN_KO = {
   decoder: "텍스트 → 텍스트 (셀프 어텐션)",
   encoder: "텍스트 → 텍스트 (셀프 어텐션)",
 };
 
+/** @satisfies {Texts["en"]} */
 const SWITCHES_EN = {
   switchesHelp: "Click a head to ablate it: the model runs without it. The number is the change of the output's log-probability (nats) when only that head is ablated.",
   switchesSaved: "The change of the output's log-probability (nats) when only that head is ablated. In the live page (jumok look) several heads can be ablated together.",
 };
+/** @satisfies {Texts["en"]} */
 const SWITCHES_KO = {
   switchesHelp: "헤드를 눌러 끄면 그 헤드 없이 다시 계산합니다. 숫자는 그 헤드 하나만 껐을 때 출력의 로그 확률 변화(nat)입니다.",
   switchesSaved: "헤드 하나만 껐을 때 출력의 로그 확률 변화(nat)입니다. 실시간 페이지(jumok look)에서는 여러 헤드를 함께 끌 수 있습니다.",
 };
 
+/** @satisfies {Texts["en"]} */
 const MATTERED_EN = {
   matteredHelp: "Select a word of the caption. Each map is a different measure of how much each cell of the image contributed to it: bright areas contributed, and framed cells made the word less probable. Attention shows where the model attended, gradients the effect of a small change of a cell, occlusion how much less probable the word becomes when the vector of the cell is set to zero, and pixel occlusion when the pixels of the cell are covered. The measures often disagree; the tables of rank correlation show how much.",
   sourceWords: "the image",
@@ -32,6 +37,7 @@ const MATTERED_EN = {
   cellsOut: "Occluded cells (click one to restore it)",
   takeCellOut: (cell) => `Occlude ${cell}`,
 };
+/** @satisfies {Texts["en"]} */
 const MATTERED_KO = {
   matteredHelp: "캡션의 단어를 하나 고르세요. 지도마다 다른 방법으로 이미지의 각 칸이 그 단어에 기여한 정도를 잽니다. 밝은 곳이 기여한 곳이고, 테두리 친 칸은 그 단어의 확률을 낮춘 곳입니다. 어텐션은 모델이 주목한 곳, 기울기는 칸이 조금 바뀔 때 확률의 변화, 가리기(occlusion)는 칸의 벡터를 0으로 만들 때, 픽셀 가리기는 칸의 픽셀을 덮을 때 단어의 확률이 얼마나 줄어드는지를 나타냅니다. 방법끼리 어긋날 때가 많으며, 얼마나 어긋나는지는 순위 상관 표에 나옵니다.",
   sourceWords: "이미지",
@@ -47,11 +53,13 @@ const MATTERED_KO = {
   takeCellOut: (cell) => `${cell} 칸 가리기`,
 };
 
+/** @satisfies {Texts["en"]} */
 const LABELLED_EN = {
   ...MATTERED_EN,
   outputWord: "Label",
   matteredHelp: "Each map is a different measure of how much each cell of the image contributed to the label: bright areas contributed, and framed cells made the label less probable. Attention is that of the last layer; rollout and flow follow the weights of all layers down to the cells; gradients give the effect of a small change of a cell, occlusion how much less probable the label becomes when the vector of the cell is set to zero, and pixel occlusion when the pixels of the cell are covered. The measures often disagree; the tables of rank correlation show how much.",
 };
+/** @satisfies {Texts["en"]} */
 const LABELLED_KO = {
   ...MATTERED_KO,
   outputWord: "레이블",
@@ -61,6 +69,7 @@ const LABELLED_KO = {
 const LABELLED_TEXT_EN = "Each column is a different measure of how much each word contributed to the label. Bars are percentages; a hollow bar made the label less probable. Attention is that of the last layer, gathered as the label's vector is; gradients give the effect of a small change of the word, occlusion how much less probable the label becomes without it. The measures often disagree; the rank correlation shows how much: 1 is the same order, 0 is chance.";
 const LABELLED_TEXT_KO = "열마다 다른 방법으로 각 단어가 레이블에 기여한 정도를 잽니다. 막대는 백분율이고, 속이 빈 막대는 레이블의 확률을 낮추었다는 뜻입니다. 어텐션은 마지막 층의 어텐션을 레이블의 벡터와 같은 방식으로 모은 것이고, 기울기는 단어가 조금 바뀔 때 확률의 변화, 가리기(occlusion)는 그 단어가 없으면 레이블의 확률이 얼마나 줄어드는지를 나타냅니다. 방법끼리 어긋날 때가 많은데, 순위 상관이 그 정도를 보여 줍니다. 1이면 순서가 같고 0이면 우연과 같습니다.";
 
+/** @satisfies {Texts} */
 export const TASKS = {
   en: {
     "picture-text": {
@@ -153,3 +162,9 @@ export const TASKS = {
     },
   },
 };
+
+/**
+ * What a task says otherwise is a text of words.js, too; these are the texts that only some tasks have.
+ *
+ * @typedef {{ image: string, mapsScale: (most: string) => string, markHelp: string, measure: string, share: string }} TaskWords
+ */

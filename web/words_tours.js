@@ -1,5 +1,6 @@
 /** The texts of tours and games: their panels, and the sentences that are generated from the model's numbers. */
 
+/** @satisfies {Texts} */
 export const TOURS = {
   en: {
     tours: "Tours",

@@ -16,6 +16,7 @@ function with_(value, particle) {
 
 const percent = (share) => `${(100 * share).toFixed(share < 0.1 ? 1 : 0)} %`;
 
+/** @satisfies {Texts["en"]} */
 const EN = {
   walk: "The walk",
   walkHelp: "One word on its way through the model, with the model's own numbers. Play it, or move with the buttons or the arrow keys.",
@@ -84,7 +85,7 @@ const EN = {
     fed: ({ width, length }) => `A second matrix turns the active units back into ${width} numbers: what the feed-forward layer adds, a vector of length ${number(length)}.`,
     fedSum: ({ a, b, c }) => `It is added, too. The first number: ${number(a)} ${plus(b)} = ${number(c)}.`,
     fedNormed: ({ mean, spread, rms, name }) => norm(mean, spread, rms, name),
-    cell: ({ context, word, width, gate, luong }) => luong
+    cell: ({ word, width, gate, luong }) => luong
       ? `The state s of this step, ${width} numbers, is what asked; z is the context that it found.`
       : `The context z${gate === null ? "" : `, times its gate ${number(gate)},`} and the word that is read (${word} numbers) go into the recurrent cell, which makes the new state: ${width} numbers.`,
     known: ({ width, parts }) => `State, context${parts > 2 ? " and word" : ""} lie side by side: ${width} numbers from which the next word is predicted.`,
@@ -102,6 +103,7 @@ function norm(mean, spread, rms, name) {
   return `It is normalized: minus its mean ${number(mean)}, divided by its standard deviation ${number(spread)}, then the learned scale and shift.`;
 }
 
+/** @satisfies {Texts["en"]} */
 const KO = {
   walk: "따라가기",
   walkHelp: "단어 하나가 모델을 지나가는 길을 모델의 실제 숫자로 따라갑니다. 재생하거나, 버튼이나 화살표 키로 한 단계씩 넘기세요.",

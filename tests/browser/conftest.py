@@ -84,8 +84,15 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
         running.cache_clear()
 
 
+def close_menu(page: object) -> None:
+    """Closes the menu *Share*, which lies over the page, if it is open."""
+    if page.locator("#share[open]").count():
+        page.locator("#share-open").click()
+
+
 def open_controls(page: object) -> None:
     """Opens the controls of the view, which are closed at first."""
+    close_menu(page)
     more = page.locator("#more")
     if more.count() and more.get_attribute("open") is None:  # pages of cards show them
         more.locator("> summary").click()
@@ -94,6 +101,7 @@ def open_controls(page: object) -> None:
 def walked(page: object, wanted: str | None = None) -> list[str]:
     """What `tabs.js` gives, of a page or of a frame in one, once its tabs are there."""
     page.locator(".views [role=tab]").first.wait_for(state="attached")
+    close_menu(page)
     return page.locator("html").evaluate(OPEN, wanted)
 
 

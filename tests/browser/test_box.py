@@ -130,11 +130,14 @@ def test_a_sentence_to_click_and_the_way_inside(browser, tiny_bundle, tmp_path):
         person = reader(browser, server, "ko-KR")
         page = person.page
         page.set_default_timeout(60_000)
-        assert page.locator("h1").inner_text() == "번역 영어 → 한국어 · tiny · jumok"
-        page.locator(".examples button").first.click()
-        text = page.locator("#source").input_value()
-        page.wait_for_selector(".written span")
-        assert page.locator(".examples").is_hidden()
+        assert page.locator("h1").inner_text() == "번역영어 → 한국어 · tiny · jumok"
+        example = page.locator(".examples button").first
+        text = example.inner_text()
+        with page.expect_response("**/v1/translate") as answered:
+            example.click()
+        assert answered.value.request.post_data_json["text"] == [text]
+        assert page.locator("#source").input_value() == text
+        page.locator(".examples").wait_for(state="hidden")
         page.get_by_text("안을 들여다보기").click()
         assert page.locator("details code").inner_text() == f"jumok look MODEL '{text}'"
         page.get_by_label("원문", exact=True).fill("don't")

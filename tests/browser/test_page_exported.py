@@ -11,6 +11,7 @@ import pytest
 import sentencepiece
 from playwright.sync_api import expect
 
+from jumok.bundle.quantising import write_quantised
 from jumok.bundle.reading import TOKENIZER, read_bundle
 from jumok.data.pieces import read_pieces
 from jumok.data.tokenizer import Tokenizer, normalize
@@ -87,6 +88,22 @@ def test_the_page_computes_the_bits_of_the_engine(asked, tmp_path, kind, changes
         steps = [step["log_probability"] for step in found["steps"]]
         known = expected[f"{number}/log_probabilities"]  # without END's, where a text was cut
         np.testing.assert_allclose(steps[: len(known)], known, atol=1e-5)
+        check_weights(found["sites"], number, expected)
+
+
+@pytest.mark.parametrize("tied", ["all", "none"])
+def test_integers_in_groups_are_those_of_the_engine(asked, tmp_path, tied):
+    """Of a bundle that `jumok quantize` wrote with a scale for 32 inputs."""
+    whole = transformer(tmp_path / "whole", dim=64, heads=4, feedforward=96, tied=tied)
+    bundle = read_bundle(whole)
+    folder = write_quantised(tmp_path / "small", bundle, "int8", bundle.card, in_groups=True)
+    tokenizer = Tokenizer.load(folder / TOKENIZER)
+    texts = [each for each in SENTENCES if len(tokenizer.encode(each)) <= 61][:8]
+    expected, page = on_plain_processor(folder, "int8", texts, tmp_path)
+    look = asked(page)
+    for number, text in enumerate(texts):
+        found = look("looked", {"text": text})
+        assert found["findings"]["written"] == expected[f"{number}/tokens"].tolist(), text
         check_weights(found["sites"], number, expected)
 
 

@@ -10,6 +10,7 @@ from PIL import Image
 
 import jumok
 from jumok.bundle.card import BundleConfig, Card
+from jumok.bundle.quantising import write_quantised
 from jumok.bundle.reading import read_bundle
 from jumok.bundle.writing import write_bundle
 from jumok.config import TextClassifierConfig
@@ -121,8 +122,17 @@ def test_texts_have_the_labels_of_python(asked, tmp_path, changes):
     check_sites(page("looked", {"text": TEXTS[0]}), traced)
 
 
-def test_int8_is_that_of_the_engine(asked, tmp_path):
-    model = WebTextClassifier(read_bundle(write_texts(tmp_path / "model")), "int8")
+@pytest.mark.parametrize("in_groups", [None, False, True])
+def test_int8_is_that_of_the_engine(asked, tmp_path, in_groups):
+    """Also where the bundle is in int8, with a scale for each row, or for 32 inputs."""
+    sizes = {"dim": 32, "heads": 2, "feedforward": 64}
+    bundle = read_bundle(write_texts(tmp_path / "model", **sizes))
+    if in_groups is not None:
+        folder = write_quantised(
+            tmp_path / "small", bundle, "int8", bundle.card, in_groups=in_groups
+        )
+        bundle = read_bundle(folder)
+    model = WebTextClassifier(bundle, "int8")
     page = asked(model)
     weight, bias = (model.weights[f"output.{name}"] for name in ("weight", "bias"))
     for text in TEXTS:

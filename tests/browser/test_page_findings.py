@@ -235,6 +235,25 @@ def test_what_stands_out_is_for_everybody(opened, folders, language, theme):
     assert "증거는 아니며" in reader.page.locator("#findings").inner_text() or language == "en-US"
 
 
+def test_the_label_of_an_image_opens_with_what_made_it(opened, folders):
+    """The strongest cell by the effect of covering its pixels, and the cell under the mouse."""
+    recorded = whole(folders, "CNN")
+    facts = recorded.findings.attribution["words"]
+    drops = facts.measures["patch"][facts.read][0]
+    columns = recorded.axes[facts.read].grid[1]
+    reader = opened(recorded, view="overview")
+    said = reader.page.locator("#label-sentence")
+    best = int(np.argmax(drops))
+    row, column = divmod(best, columns)
+    assert f"(row {row + 1}, column {column + 1})" in said.inner_text()
+    assert says_effect(said.inner_text(), drops[best], chance(recorded))
+    box = reader.page.locator("#label-image").bounding_box()
+    reader.page.mouse.move(box["x"] + box["width"] / columns / 2, box["y"] + 2)
+    assert "(row 1, column 1)" in said.inner_text()
+    assert says_effect(said.inner_text(), drops[0], chance(recorded))
+    assert reader.serious() == []
+
+
 def test_frequent_words_are_the_first_of_the_vocabulary(folders):
     tokenizer = jumok.load(folders["Transformer"][0], device="cpu").tokenizer
     ids = tokenizer.encode("the cat sat")

@@ -112,6 +112,28 @@ def test_the_number_that_is_shown_is_the_probability(opened, traces):
     assert shown == pytest.approx(2.718281828 ** max(each for _, each in best), abs=0.0051)
 
 
+def test_the_result_is_a_text_to_post(opened, traces):
+    """After the last question, with a mark for each guess; it is read where it cannot be copied."""
+    reader = opened(traces("Transformer"), view="beam&game=next")
+    page = reader.page
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    marks = ""
+    total = int(page.locator("#game .tour-count").inner_text().split()[-1])
+    for number in range(total):
+        assert page.locator("#game-copy").is_hidden()
+        page.locator(".options button").nth(number % 2).click()
+        marks += "✓" if page.locator("#game-verdict").inner_text().startswith("Right.") else "✗"
+        if number < total - 1:
+            page.locator("#game-next").click()
+    page.locator("#game-copy").click()
+    post = page.locator("#game-post").inner_text()
+    title = page.locator("#game-title").inner_text()
+    right = marks.count("✓")
+    assert post == f"{right} of {total} – {title}\n{marks}\nmodel · jumok"
+    expect(page.locator("#game-copy")).to_have_text(re.compile("^Cop|yourself"))
+    assert reader.serious() == []
+
+
 def test_a_finger_plays_on_a_narrow_screen(browser, traces, tmp_path):
     file = tmp_path / "page.html"
     file.write_text(html(traces("Transformer")), encoding="utf-8")

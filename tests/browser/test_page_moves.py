@@ -301,6 +301,7 @@ def test_an_example_is_one_click_away(browser):
     page = context.new_page()
     page.set_default_timeout(PATIENCE)
     page.goto(server.link)
+    page.locator("#text").focus()
     buttons = page.locator(".examples button")
     assert buttons.all_inner_texts() == texts
     assert page.get_by_role("group", name="Examples").is_visible()

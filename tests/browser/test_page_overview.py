@@ -91,8 +91,8 @@ def test_the_sentence_of_every_kind_is_true(opened, folders, kind):
     assert column == values[row].argmax()
     assert percent(share) == pytest.approx(values[row, column], abs=0.0051)
     next_word = recorded.findings.own_rows
-    words = recorded.findings.attribution if site.part != "image" else {}
-    if words and row + next_word < len(queries.texts):
+    words = recorded.findings.attribution or {}
+    if words and site.queries == words["words"].own and row + next_word < len(queries.texts):
         blank = words["words"].measures["blank"][site.keys]
         steps = steps_of_word(recorded, site.queries, row + next_word)
         drop = blank[row + next_word, column] * len(steps)
@@ -254,19 +254,18 @@ def test_one_cursor_in_all_views(opened):
     reader.page.locator("#row-1").click()
     reader.page.locator("#key-2").click()
     weight = reader.page.locator("#path-cell").inner_text()
-    assert weight.startswith("→ “ran”: ")
+    share = percent(re.fullmatch(r"“ran” \((.+)\)", weight)[1])
     reader.page.locator("#path-map").click()
     assert reader.page.locator("#path-cell").inner_text() == weight
-    assert (
-        reader.page.locator(".said").inner_text()
-        == f"뛰었다 {weight.replace('“', '').replace('”', '')}"
-    )
+    named, number = reader.page.locator("#panel .said").inner_text().split(": ")
+    assert named == "뛰었다 → ran"
+    assert float(number) == pytest.approx(share, abs=0.006)
     reader.page.locator("#path-cell").click()
     assert reader.page.locator("#path-cell").inner_text() == weight
     row = reader.page.locator('tr[aria-current="true"]')
     assert row.locator("th").inner_text() == "ran"
     softmax = float(row.locator("td").nth(2).inner_text())
-    assert softmax == pytest.approx(float(weight[-5:]), abs=0.0006)
+    assert softmax == pytest.approx(float(number), abs=0.0006)
     open_controls(reader.page)
     assert reader.page.get_by_label("Head", exact=True).input_value() == "2"
     reader.page.go_back()

@@ -90,9 +90,10 @@ def test_two_heads_of_a_saved_page_are_compared(opened):
     reader.choose("Attention kind", "encoder self-attention (source → source)")
     reader.choose("Layer", "1")
     reader.choose("Head", "1")
+    reader.page.locator("#share-open").click()
     reader.page.locator("#pin").focus()
     reader.page.keyboard.press("Enter")
-    assert reader.page.evaluate("document.activeElement.id") == "pin"
+    assert reader.page.evaluate("document.activeElement.id") == "share-open"
     reader.choose("Head", "3")
     site = next(site for site in recorded.sites if site.name == "encoder.0")
     change = site.weights[2] - site.weights[0]

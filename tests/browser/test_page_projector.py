@@ -7,7 +7,7 @@ from tests.inspection.traces import trace
 
 expect = pytest.importorskip("playwright.sync_api", reason="needs the package playwright").expect
 
-HIDDEN = (".help", ".path", "#more", "#copy-link", "#pin")
+HIDDEN = (".help", ".path", "#more", "#share-open")
 
 
 @pytest.mark.parametrize(("language", "name"), [("en-US", "Projector"), ("ko-KR", "발표 화면")])

@@ -111,17 +111,18 @@ def test_examples_and_commands_are_texts(told):
     reader = told()
     rows = numbers_of(reader, "Unseen examples: 1 of these 2 are the reference word for word")
     assert rows[1:] == [["a cat", "고양이", "✓ the same"], [EVIL, "개", EVIL]]
-    buttons = reader.page.locator(".way-in button code")
+    buttons = reader.page.locator(".use button code")
     assert buttons.all_inner_texts() == [*REPORT.commands.values()]
-    hints = reader.page.locator(".way-in button span").all_inner_texts()
+    hints = reader.page.locator(".use button span").all_inner_texts()
     assert hints == ["an input of your own", "only the output"]
 
 
 def test_a_command_is_copied_or_selected(told):
     reader = told(view="overview")
     reader.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    button = reader.page.locator(".way-in button").first
-    status = reader.page.locator(".way-in [role=status]")
+    button = reader.page.locator(".use button").first
+    status = reader.page.locator(".use [role=status]")
+    reader.page.locator(".use > summary").click()
     button.click()
     expect(status).to_have_text("Copied.")
     assert reader.page.evaluate("navigator.clipboard.readText()") == REPORT.commands["look"]
@@ -133,21 +134,23 @@ def test_a_command_is_copied_or_selected(told):
 
 @pytest.mark.parametrize("wide", [1280, 400])
 @pytest.mark.parametrize("language", ["en-US", "ko-KR"])
-def test_translation_attention_and_the_way_in_are_above_the_fold(told, wide, language):
+def test_translation_and_attention_are_above_the_fold_and_commands_at_the_end(told, wide, language):
     reader = told(language, "")
     reader.page.set_viewport_size({"width": wide, "height": 800})
-    for seen in ("dd >> nth=1", "#sentence", ".lines", ".way-in button >> nth=0"):
+    for seen in ("#sentence", ".lines"):
         place = reader.page.locator(seen).bounding_box()
         assert place["y"] >= 0, seen
         assert place["y"] + place["height"] <= 800, seen
         assert place["x"] < wide
+    commands = reader.page.locator(".use > summary").bounding_box()
+    assert commands["y"] > reader.page.locator("#more").bounding_box()["y"]
     assert reader.page.evaluate("document.documentElement.scrollWidth") <= wide
 
 
 def test_a_page_without_a_run_has_neither(opened):
     reader = opened(trace())
     assert "run" not in [*reader.views()]
-    assert not reader.page.locator(".way-in").is_visible()
+    assert reader.page.locator(".use").count() == 0
 
 
 def test_a_run_of_which_little_is_known_is_told(told):

@@ -330,6 +330,8 @@ def test_the_buttons_work_by_keyboard_and_on_a_phone(reading, language):
     reader = reading(html(trace(source=HOSTILE[:3])), language, "board")
     reader.page.context.grant_permissions(CLIPBOARD)
     reader.page.set_viewport_size({"width": 400, "height": 800})
+    reader.page.locator("#share-open").focus()
+    reader.page.keyboard.press("Enter")
     for what in ("link", "figure", "python"):
         reader.page.locator(f"#copy-{what}").focus()
         reader.page.keyboard.press("Enter")
@@ -337,4 +339,4 @@ def test_the_buttons_work_by_keyboard_and_on_a_phone(reading, language):
     assert reader.page.evaluate("document.documentElement.scrollWidth") <= 400
     assert reader.serious() == []
     open_view(reader.page, "overview")
-    assert reader.page.locator("#taken").inner_text() == ""
+    assert reader.page.locator("#taken").text_content() == ""

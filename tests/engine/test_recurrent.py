@@ -56,6 +56,16 @@ KINDS = {
         "embedding": 58,
     },
     "untied": {"tied": "none"},
+    "last states": {
+        "dim": 58,
+        "embedding": 58,
+        "order": "luong",
+        "input_feeding": True,
+        "first_state": "last",
+        "encoder_layers": 2,
+        "cell": "lstm",
+    },
+    "last states, one direction": {"bidirectional": False, "first_state": "last"},
     "target tied": {"tied": "target", "embedding": 112},
     "odd widths": {"dim": 58, "embedding": 21, "encoder_layers": 2, "coverage": True},
     "odd widths, LSTM": {

@@ -7,10 +7,16 @@ import torch
 
 from jumok.bundle.card import BundleConfig, Card
 from jumok.bundle.writing import write_bundle
-from jumok.config.captioner import CaptionerConfig, StackDecoderConfig
+from jumok.config.captioner import (
+    CaptionerConfig,
+    CnnConfig,
+    RnnDecoderConfig,
+    StackDecoderConfig,
+)
 from jumok.config.causal import CausalConfig
-from jumok.config.masked import MaskedConfig
+from jumok.config.masked import MaskedConfig, TextClassifierConfig
 from jumok.config.pictures import ImageClassifierConfig
+from jumok.config.recurrent import RecurrentConfig
 from jumok.config.section import ModelSection
 from jumok.config.transformer import TransformerConfig
 from jumok.config.vit import VitConfig
@@ -107,7 +113,30 @@ OF_IMAGES: dict[str, ModelSection] = {
         decoder=StackDecoderConfig(**WRITER | {"positions": "sinusoidal"}),
     ),
 }
+CELLS: dict[str, Any] = {"kind": "cnn", "size": 14, "patch": 2, "channels": (8,), "blocks": 1}
+OTHERS: dict[str, ModelSection] = {
+    "text classifier, post-norm, first state": TextClassifierConfig(
+        norm="post", embedding_norm=True, norm_epsilon=1e-12, pooling="first", **ENCODER
+    ),
+    "text classifier": TextClassifierConfig(**ENCODER),
+    "CNN with attention": ImageClassifierConfig(
+        height=12, width=14, channels=(8, 12), attention_after=(2,)
+    ),
+    "RNN": RecurrentConfig(dim=36, embedding=28),
+    "RNN, Luong's order, input feeding": RecurrentConfig(
+        dim=36, embedding=28, attention="dot", order="luong", input_feeding=True, cell="lstm"
+    ),
+    "RNN without attention": RecurrentConfig(dim=36, embedding=28, attention="none"),
+    "CNN and a decoder": CaptionerConfig(
+        encoder=CnnConfig(**CELLS), decoder=StackDecoderConfig(**WRITER | {"dim": 44, "heads": 4})
+    ),
+    "CNN and an RNN": CaptionerConfig(
+        encoder=CnnConfig(**CELLS), decoder=RnnDecoderConfig(dim=36, embedding=28)
+    ),
+}
+"""Those that an import does not give back."""
 TASKS = {
+    "rnn": "translation",
     "transformer": "translation",
     "causal-lm": "language-model",
     "masked-lm": "masked-lm",

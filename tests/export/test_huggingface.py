@@ -13,6 +13,7 @@ import tokenizers
 import torch
 from safetensors.torch import load_file
 
+import jumok
 from jumok.bundle.reading import WEIGHTS, read_bundle
 from jumok.config.captioner import CaptionerConfig, RnnDecoderConfig
 from jumok.config.masked import TextClassifierConfig
@@ -31,7 +32,8 @@ from jumok.export.rows import ExportedRows
 from jumok.export.run import export_model
 from jumok.interop.importing import read_model, write_imported
 from tests.cli.calls import call
-from tests.export.models import OF_IMAGES, SECTIONS, TRANSLATOR, VIT, write_model
+from tests.conftest import TINY_TEXT
+from tests.export.models import OF_IMAGES, OTHERS, SECTIONS, TRANSLATOR, VIT, write_model
 from tests.interop.folders import WRITTEN
 from tests.interop.folders_captioners import write_captioner
 from tests.interop.folders_images import CLASSIFIERS
@@ -39,6 +41,7 @@ from tests.systems.pictures import write_pictures
 
 pytest.importorskip("transformers", reason="needs transformers")
 FORMAT = FORMATS["huggingface"]
+LABELLED = "text classifier, post-norm, first state"
 CLASSES = {
     "post-norm": "MarianMTModel",
     "post-norm, output bias, two tables": "MarianMTModel",
@@ -89,6 +92,24 @@ def test_out_in_and_out_is_the_same_folder(tmp_path, name):
     for file in (tmp_path / "there").glob("*config.json"):
         if file.name in ("config.json", "preprocessor_config.json"):
             assert file.read_bytes() == (tmp_path / "again" / file.name).read_bytes()
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_a_classifier_of_texts_says_what_jumok_classify_says(tmp_path, precision):
+    """All labels, also of texts in a batch, of which the shorter ones are padded."""
+    import transformers
+
+    model = write_model(tmp_path / "model", OTHERS[LABELLED])
+    options = ExportOptions(precision, "m")
+    told = export_model(read_bundle(model), FORMAT, tmp_path / "there", options)
+    assert "equal ids" in told
+    theirs = transformers.pipeline("text-classification", str(tmp_path / "there"), top_k=None)
+    texts = [*TINY_TEXT, "the cat", "a dog sat \t on ½ mats"]
+    known = jumok.load(model, device="cpu").classify(texts)
+    bound = 1e-5 if precision == "fp32" else 0.03
+    for found, expected in zip(theirs(texts, batch_size=4), known, strict=True):
+        scores = {each["label"]: each["score"] for each in found}
+        assert scores == pytest.approx(expected.probabilities, abs=bound)
 
 
 IN = ["gpt2", "gpt2 untied", "marian", "marian of two", "pegasus", "bart", "neox", "llama", "bert"]
@@ -152,7 +173,18 @@ def test_what_no_class_holds_is_named_with_what_would_fit(tmp_path):
             CaptionerConfig(encoder=VitConfig(**VIT | {"norm": "post"})),
             'encoder.norm = "pre"',
         ),
-        (TextClassifierConfig(), "a further layer with a tanh"),
+        (
+            TextClassifierConfig(),
+            "DistilBertForSequenceClassification is the nearest class; a model trained with norm = "
+            '"post", norm_epsilon = 1e-12, embedding_norm = true, pooling = "first" would fit',
+        ),
+        (
+            TextClassifierConfig.model_validate(
+                OTHERS["text classifier, post-norm, first state"].model_dump()
+                | {"dim": 5, "heads": 1}
+            ),
+            "3 labels, and its head has room for 2",
+        ),
     ],
 )
 def test_a_kind_that_no_class_holds_is_named_with_what_would_fit(tmp_path, section, said):
@@ -197,10 +229,11 @@ def test_the_licence_is_an_identifier_and_its_place_is_told(tmp_path, file, text
 
 @pytest.mark.process
 @pytest.mark.parametrize(
-    "name", ["pre-norm", "rotary", "masked, pre-norm", "DeiT", "ViT and a decoder"]
+    "name", ["pre-norm", "rotary", "masked, pre-norm", "DeiT", "ViT and a decoder", LABELLED]
 )
 def test_the_lines_of_the_card_load_the_model(tmp_path, name):
-    exported(write_model(tmp_path / "model", (SECTIONS | OF_IMAGES)[name]), tmp_path / "FOLDER")
+    section = (SECTIONS | OF_IMAGES | OTHERS)[name]
+    exported(write_model(tmp_path / "model", section), tmp_path / "FOLDER")
     write_pictures(tmp_path, 1)[0].rename(tmp_path / "photo.jpg")
     card = (tmp_path / "FOLDER" / "README.md").read_text("utf-8")
     code = card.partition("```python\n")[2].partition("```")[0]

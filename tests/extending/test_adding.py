@@ -15,9 +15,10 @@ from tests.training.conftest import write_corpus
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(
-    r"`([\w/]+\.py)`(?:(?!`)[^\n]|\n(?!\n))*\n\n((?:```(?:python|diff)\n.*?```\n\n?)+)", re.DOTALL
+    r"`([\w/]+\.(?:py|js))`(?:(?!`)[^\n]|\n(?!\n))*\n\n((?:```(?:python|javascript|diff)\n.*?```\n\n?)+)",
+    re.DOTALL,
 )
-FENCE = re.compile(r"```(python|diff)\n(.*?)```", re.DOTALL)
+FENCE = re.compile(r"```(python|javascript|diff)\n(.*?)```", re.DOTALL)
 
 
 def section(title: str) -> str:
@@ -29,9 +30,9 @@ def apply(text: str, package: Path) -> int:
     """Makes the additions of a section; returns the number of files that it names."""
     named = BLOCK.findall(text)
     for name, fences in named:
-        file = package / name
+        file = package.parents[1] / name if name.startswith("web/") else package / name
         for kind, code in FENCE.findall(fences):
-            if kind == "python":
+            if kind != "diff":
                 assert not file.exists()
                 file.write_text(code, "utf-8")
             else:

@@ -85,6 +85,7 @@ def test_what_was_not_computed_is_left_out():
         "prompt": 0,
         "gaps": [],
         "own_rows": False,
+        "frequent": [],
     }
     assert read_findings({}) == TraceFindings()
     assert findings_json(TraceFindings(search=SearchTree((), (SearchLeaf(3),))))["search"] == {

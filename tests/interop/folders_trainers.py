@@ -109,6 +109,7 @@ def write_fairseq(folder: Path, made: Made) -> Path:
 
 WRITERS: Mapping[str, Callable[[Path, Made], Path]] = {
     "joeynmt": write_joeynmt,
+    "joey_rnn": write_joeynmt,
     "eole": write_eole,
     "opennmt": write_opennmt,
     "fairseq": write_fairseq,

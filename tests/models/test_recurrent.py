@@ -137,6 +137,7 @@ def test_coverage_counts_what_was_looked_at():
         ({"input_feeding": True}, 'input_feeding belongs to order = "luong"'),
         ({"order": "gnmt"}, "layers above the one with attention: set decoder_layers = 2"),
         ({"attention": "dot", "coverage": True}, 'coverage is a part of attention = "additive"'),
+        ({"attention": "none", "first_state": "last"}, 'first_state = "last" needs an attention'),
     ],
 )
 def test_keys_that_contradict_each_other_are_refused(keys, text):

@@ -23,6 +23,7 @@ def recorded(tiny_bundle) -> Trace:
     return jumok.trace(translator, "the cat sat", "개가 짖었다")
 
 
+@pytest.mark.filterwarnings("ignore:Glyph")  # of the font for Hangul that a machine may lack
 @pytest.mark.parametrize("draw", [plot.mattered, plot.row, plot.choices, plot.switches])
 def test_headings_have_room(recorded, draw):
     figure = draw(recorded)

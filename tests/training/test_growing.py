@@ -8,6 +8,7 @@ from jumok import Translator
 from jumok.bundle.reading import read_bundle
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import ConfigError
+from jumok.interop.importing import read_model, write_imported
 from jumok.training.preparing.growing import grown_rows
 from jumok.training.run import train
 from jumok.training.start import parse
@@ -75,8 +76,21 @@ def test_a_grown_run_is_resumed_in_the_same_bits(tmp_path, old):
 def test_a_vocabulary_that_cannot_grow_is_named(tmp_path):
     model = train(earlier("text", tmp_path), tmp_path / "runs", Recorder()).model
     config = further("text", tmp_path, model, "start.grow=3")
-    with pytest.raises(ConfigError, match="vocabulary of this model cannot grow"):
+    with pytest.raises(ConfigError, match="cannot grow") as raised:
         train(config, tmp_path / "runs", Recorder())
+    assert raised.value.got == "a model of another task"
+
+
+@pytest.mark.parametrize(
+    ("family", "kind"), [("marian", "two SentencePiece models"), ("bart", "a tokenizer.json")]
+)
+def test_an_imported_vocabulary_that_cannot_grow_is_named(tmp_path, family, kind):
+    folders = pytest.importorskip("tests.interop.folders", reason="transformers writes the models")
+    model = write_imported(read_model(folders.WRITTEN[family](tmp_path / "theirs")), tmp_path / "m")
+    with pytest.raises(ConfigError, match="cannot grow") as raised:
+        train(asked(tmp_path, model), tmp_path / "runs", Recorder())
+    assert kind in raised.value.got
+    assert "\n" not in raised.value.got
 
 
 def test_rows_of_unknown_characters_are_the_mean_of_all():

@@ -9,6 +9,7 @@ import torch
 import jumok
 from jumok.bundle.reading import read_bundle
 from jumok.bundle.weights import load_model
+from jumok.cli.verbs.info import info
 from jumok.config import Config, parse_config
 from jumok.errors import ConfigError, DataError
 from jumok.training.run import train
@@ -148,4 +149,38 @@ def test_a_classifier_takes_its_sizes_from_one_place(rows, tmp_path):
 def test_a_classifier_cannot_start_from_any_model(rows, tmp_path, tiny_bundle):
     config = classifier(rows, {"pretrained": str(tiny_bundle)})
     with pytest.raises(ConfigError, match="a text classifier cannot start from this model"):
+        prepare_task(config, tmp_path, tmp_path / "cache", print)
+
+
+NAMED = 'data.labels={even="gerade", odd="ungerade"}'
+
+
+def test_labels_have_names_for_people(rows, tmp_path, recorder, capsys):
+    """Programs and evaluation have the labels of the data; what people read has the names."""
+    model = {"dim": 16, "heads": 2, "layers": 1}
+    config = classifier(rows, model, NAMED, "training.steps=2")
+    folder = train(config, tmp_path / "runs", recorder()).model
+    bundle = read_bundle(folder).config
+    assert (bundle.labels, bundle.label_names["odd"]) == (("even", "odd"), "ungerade")
+    system = jumok.load(folder, device="cpu")
+    (found,) = system.classify(["one two"])
+    trace = jumok.trace(system, "one two")
+    assert found.label in ("even", "odd")
+    assert trace.output == bundle.label_names[found.label]
+    assert {token for token, _ in trace.steps[0].best} == {"gerade", "ungerade"}
+    assert jumok.trace(system, "one two", "odd").output == "ungerade"
+    info(folder)
+    assert "even (gerade), odd (ungerade)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("labels", ['{even="same", odd="same"}', '{even=" "}'])
+def test_every_label_has_another_name(rows, labels):
+    with pytest.raises(ConfigError, match="labels gives every label a name, each another one"):
+        classifier(rows, {"dim": 16, "heads": 2, "layers": 1}, f"data.labels={labels}")
+
+
+def test_a_name_is_that_of_a_label(rows, tmp_path):
+    named = 'data.labels={even="gerade", old="alt"}'
+    config = classifier(rows, {"dim": 16, "heads": 2, "layers": 1}, named)
+    with pytest.raises(ConfigError, match="a name is given to a label that no training text has"):
         prepare_task(config, tmp_path, tmp_path / "cache", print)

@@ -9,12 +9,12 @@ import { comparison } from "./maps.js";
 /** The pair of the pin or of a change; null: there is neither. `sides` is undefined where the two have nothing to compare. */
 export function pairShown(trace, state, words) {
   const now = sideOf(trace, state);
-  const { pinned } = trace;
+  const { pinned } = trace.page;
   if (pinned?.trace) {
     const before = sideOf(pinned.trace, pinned.view, siteOf(pinned.trace, pinned.view));
     return { names: words.compareNames.pinned, kind: "pinned", sides: before.site.part === now.site.part ? [before, now] : undefined };
   }
-  const before = isOf(trace, state) ? trace.baseline : trace.unforced;
+  const before = isOf(trace, state) ? trace.page.baseline : trace.page.unforced;
   if (!before) return null;
   const like = counterpart(before, now.site);
   return { names: words.compareNames.changed, kind: "changed", sides: like && [sideOf(before, state, like), now] };

@@ -27,7 +27,9 @@ export function counterpart(other, site) {
  * aligned places.
  */
 export function compared(sides, state, restName) {
-  const own = sides.map(({ trace, site, head }) => withRest(weightsMap(trace, site, state, head), restName));
+  const [first, second] = sides.map(({ trace, site, head }) => withRest(weightsMap(trace, site, state, head), restName));
+  /** @type {[AttentionMap, AttentionMap]} */
+  const own = [first, second];
   const places = placed(own);
   const { rows, columns } = places;
   const common = { rows: namesOf(rows, own, "rows"), columns: namesOf(columns, own, "columns") };
@@ -38,12 +40,12 @@ export function compared(sides, state, restName) {
   const end = largest < 0 ? 1 : Math.max(1e-3, Math.abs(values[largest]));
   const scale = most < FAINT ? { most } : {};
   const map = (side) => ({
-    rows: rows.map((pair) => own[side].rows[pair[side]] ?? "–"), columns: columns.map((pair) => own[side].columns[pair[side]] ?? "–"),
+    rows: rows.map((pair) => nameAt(own[side].rows, pair[side])), columns: columns.map((pair) => nameAt(own[side].columns, pair[side])),
     values: spread[side], places: { rows: [], columns: [] }, headed: common.columns, ...scale,
   });
   const lengths = own.map(({ columns: names, rested }) => names.length - (rested ? 1 : 0));
   const longest = Math.max(...lengths);
-  const shared = columns.filter((pair) => pair[0] < lengths[0] && fateOf(pair, own[0].columns, own[1].columns) === "same").length;
+  const shared = columns.filter((pair) => (pair[0] ?? 0) < lengths[0] && fateOf(pair, own[0].columns, own[1].columns) === "same").length;
   const alike = shared >= ALIKE * longest;
   return { rows, columns, own, shared, count: longest, largest: alike ? largest : -1, maps: [map(0), map(1)],
     difference: alike ? { ...common, values, places: { rows: [], columns: [] }, diverging: true, most: end } : null };
@@ -53,15 +55,24 @@ export function compared(sides, state, restName) {
 function placed(maps) {
   const rests = maps.map(({ left, sunk }) => Boolean(left.length || sunk));
   const inner = maps.map(({ columns }, side) => (rests[side] ? columns.slice(0, -1) : columns));
-  const columns = aligned(...inner);
-  if (rests.some(Boolean)) columns.push(rests.map((rest, side) => (rest ? inner[side].length : null)));
+  const columns = aligned(inner[0], inner[1]);
+  const end = (/** @type {number} */ side) => (rests[side] ? inner[side].length : null);
+  if (rests.some(Boolean)) columns.push([end(0), end(1)]);
   return { rows: aligned(maps[0].rows, maps[1].rows), columns };
+}
+
+/**
+ * @param {string[]} names
+ * @param {number | null} place
+ */
+function nameAt(names, place) {
+  return place === null ? "–" : names[place];
 }
 
 /** The names of aligned places: of a substitution both words, of a gap the one word with its sign. */
 function namesOf(pairs, [one, other], axis) {
   return pairs.map((pair) => {
-    const [a, b] = [one[axis][pair[0]], other[axis][pair[1]]];
+    const [a, b] = [nameAt(one[axis], pair[0]), nameAt(other[axis], pair[1])];
     return { same: a, swapped: `${a} | ${b}`, removed: `−${a}`, added: `+${b}` }[fateOf(pair, one[axis], other[axis])];
   });
 }
@@ -100,7 +111,8 @@ export function eachHead(first, second, state, restName, onHeads) {
     const begun = performance.now();
     while (heads.length < jobs.length && performance.now() - begun < TURN) {
       const { site, like, head } = jobs[heads.length];
-      const own = [[first, like], [second, site]].map(([trace, each]) => withRest(mapOf(trace, each, head, state), restName));
+      /** @type {[AttentionMap, AttentionMap]} */
+      const own = [withRest(mapOf(first, like, head, state), restName), withRest(mapOf(second, site, head, state), restName)];
       if (!head) places = placed(own);
       heads.push({ site, head, mean: meanApart(own, places) });
     }

@@ -46,7 +46,8 @@ function gridOf(sides) {
 
 /** The row that is shown over a grid: that of the cursor, or the one with the largest change. */
 function rowShown({ rows, own, largest, columns }, state) {
-  const wanted = state.get("query") === "" ? -1 : rows.findIndex(([, row]) => row !== null && own[1].places.rows[row].includes(state.number("query")));
+  const query = state.get("query");
+  const wanted = query === null ? -1 : rows.findIndex(([, row]) => row !== null && own[1].places.rows[row].includes(query));
   return wanted >= 0 ? wanted : Math.floor(Math.max(0, largest) / columns.length);
 }
 
@@ -112,7 +113,7 @@ function lines({ sides, names }, words) {
       element("span", { class: "pair names" }, ...names.map((name) => element("small", {}, name))),
       ...aligned(before, after).map((pair) => {
         const fate = fateOf(pair, before, after);
-        const [a, b] = [before[pair[0]], after[pair[1]]];
+        const [a, b] = [before[pair[0] ?? -1], after[pair[1] ?? -1]];
         return element("span", { class: `pair ${fate}` },
           a === undefined ? element("i", { "aria-hidden": "true" }) : element(fate === "same" ? "span" : "del", {}, `${fate === "removed" ? "−" : ""}${a}`),
           b === undefined ? element("i", { "aria-hidden": "true" }) : element(fate === "same" ? "span" : "ins", {}, `${fate === "added" ? "+" : ""}${b}`));

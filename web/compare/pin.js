@@ -1,8 +1,9 @@
 /** The pinned state: a trace and a view of it that stay, so that whatever follows is compared with them. */
 
-import { UNCHANGED, changes } from "../changes.js";
+import { UNCHANGED, changed, changes } from "../changes.js";
 import { element } from "../dom.js";
 import { faultText } from "../faults.js";
+import { fixed, valuesIn } from "../state.js";
 import { Trace, visible } from "../trace.js";
 
 const OF_VIEW = ["view", "part", "layer", "head", ...Object.keys(UNCHANGED)]; // what a pin keeps of the state, besides the input
@@ -24,15 +25,15 @@ export function pinboard(own, state, answer, render) {
     return key ? held : null;
   };
   const restore = (key) => {
-    const told = values(key);
-    held = { key, view: viewOf(told, state), text: told.picture || told.text };
+    const told = valuesIn(key);
+    const prefix = (new URLSearchParams(key).get("prefix") ?? "").split(" ").filter(Boolean).map(Number);
+    held = { key, view: viewOf(key, state), text: told.picture || told.text };
     const mine = held;
     if (!key) return;
-    const altered = Object.keys(UNCHANGED).some((name) => told[name]) || told.prefix;
+    const altered = changed(held.view) || prefix.length > 0;
     if (told.text === own.text && !told.picture && !altered && own.sites.length) held.trace = own;
     else if (answer) {
-      const prefix = (told.prefix ?? "").split(" ").filter(Boolean).map(Number);
-      answer({ text: told.text ?? "", picture: told.picture ?? "", prefix, ...changes(held.view) }).then((found) => {
+      answer({ text: told.text, picture: told.picture, prefix, ...changes(held.view) }).then((found) => {
         if (mine !== held) return;
         if (found.error) mine.lost = found.error;
         else mine.trace = new Trace(found);
@@ -45,24 +46,19 @@ export function pinboard(own, state, answer, render) {
   };
   /** Pins a trace with the present view; `picture`: the name of its image on the server. */
   const pin = (trace, picture) => {
-    const told = { text: trace.text, picture, prefix: trace.begun?.tokens.join(" ") ?? "", ...Object.fromEntries(OF_VIEW.map((name) => [name, state.get(name)])) };
-    const key = new URLSearchParams(Object.entries(told).filter(([, value]) => value)).toString();
-    held = { key, trace, view: viewOf(told, state), text: trace.text };
+    const told = { text: trace.text, picture, prefix: trace.page.begun?.tokens.join(" ") ?? "" };
+    const view = new URLSearchParams(state.writtenOf(OF_VIEW));
+    const key = new URLSearchParams([...Object.entries(told), ...view].filter(([, value]) => value)).toString();
+    held = { key, trace, view: viewOf(key, state), text: trace.text };
     state.set({ pin: key });
   };
   return { current, pin, unpin: () => state.set({ pin: "" }) };
 }
 
-/** The values of a pin in a link: anything may stand there. */
-function values(key) {
-  const told = Object.fromEntries(new URLSearchParams(key));
-  return Object.fromEntries(["text", "picture", "prefix", ...OF_VIEW].filter((name) => Object.hasOwn(told, name)).map((name) => [name, told[name]]));
-}
-
 /** The state as it was when it was pinned; what does not belong to the pin (words or tokens, ...) is the present one's. */
-function viewOf(told, state) {
-  const get = (name) => (OF_VIEW.includes(name) ? told[name] ?? "" : state.get(name));
-  return { get, number: (name) => Math.max(0, Number.parseInt(get(name), 10) || 0) };
+function viewOf(key, state) {
+  const told = valuesIn(key);
+  return fixed(state, Object.fromEntries(OF_VIEW.map((name) => [name, told[name]])));
 }
 
 /** What is pinned, and the button that unpins it. */

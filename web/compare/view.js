@@ -7,7 +7,7 @@ import { pairShown } from "./beside.js";
 import { counterpart, sideOf } from "./difference.js";
 import { comparison } from "./maps.js";
 
-compareView.needs = (trace, _, asks) => Boolean(trace.other || trace.pinned || trace.baseline || trace.unforced) || (asks && !trace.picture);
+compareView.needs = (trace, _, asks) => Boolean(trace.other || trace.page.pinned || trace.page.baseline || trace.page.unforced) || (asks && !trace.picture);
 
 export function compareView(trace, state, words, ask) {
   const pick = (name) => (value) => state.set({ [name]: value });
@@ -23,8 +23,8 @@ export function compareView(trace, state, words, ask) {
     }));
   }
   const help = words.compareHelp;
-  if (ask && !trace.other && !trace.bothAsked && (state.get("against") || trace.beside)) ask();
-  trace.bothAsked = true; // once: the answer is another trace
+  const first = trace.page.once("both");
+  if (ask && !trace.other && first && (state.get("against") || trace.page.known.beside)) ask();
   const pair = pairShown(trace, state, words) ?? againstOther(trace, state, words);
   if (!pair) return { help, controls, body: [element("p", {}, words.giveSecond)] };
   if (!pair.sides) return { help, controls, body: [element("p", {}, words.noCounterpart(pair.names[pair.kind === "sides" ? 1 : 0]))] };
@@ -39,12 +39,12 @@ function againstOther(trace, state, words) {
   const now = sideOf(trace, state, site);
   if (trace.other) {
     const like = counterpart(trace.other, site);
-    const tuned = trace.tuned;
+    const tuned = trace.page.known.tuned;
     const names = tuned ? words.compareNames.tuned : words.compareNames.sides;
     const other = like && sideOf(trace.other, state, like);
     return { names, kind: tuned ? "tuned" : "sides", sides: like && (tuned ? [other, now] : [now, other]) };
   }
-  const { opened } = trace;
+  const { opened } = trace.page;
   if (!opened || opened.text === trace.text) return null;
   const like = counterpart(opened, site);
   return { names: words.compareNames.edited, kind: "edited", sides: like && [sideOf(opened, state, like), now] };

@@ -73,7 +73,7 @@ function shownLanes(side, flow, row) {
   return all.sort((a, b) => worth[b] - worth[a]).slice(0, MANY).sort((a, b) => a - b);
 }
 
-function sideOf(side, { x, columns, gap, top, tall, lane, lanes, picture, trace }) {
+function sideOf(side, { x, columns, gap, top, tall, lane, lanes, picture = 0, trace }) {
   const xs = Array.from({ length: columns + 1 }, (_, column) => x + gap * column);
   if (!side.grid) {
     const start = top + (tall - lane * lanes.length) / 2 + lane / 2;

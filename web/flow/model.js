@@ -4,7 +4,6 @@ import { board, largest, total } from "../trace.js";
 
 /** The mean of the heads by words or tokens; a row is the step that writes it. */
 function mapOf(trace, site, unit) {
-  site.flows ??= {};
   site.flows[unit] ??= board(trace, site, site.matrix("mean", "weights"), unit, "writes", Boolean(site.array("sink")));
   return site.flows[unit];
 }
@@ -22,17 +21,17 @@ export function flowOf(trace, unit) {
   const [cross, self] = [trace.of("cross"), trace.of("decoder")];
   const all = [...trace.of("image"), ...trace.of("encoder")];
   // A network whose images become smaller has a grid of its own in each part: those of the last one are drawn.
-  const readers = all.filter((site) => site.queries === all.at(-1).queries).map((site) => ({ layer: site.layer, self: part(site) }));
+  const readers = all.filter((site) => site.queries === all.at(-1)?.queries).map((site) => ({ layer: site.layer, self: part(site) }));
   const numbers = [...new Set([...self, ...cross].map(({ layer }) => layer))].sort((a, b) => a - b);
   const at = (sites, layer) => sites.filter((site) => site.layer === layer).map(part)[0] ?? null;
   const writers = numbers.map((layer) => ({ layer, self: at(self, layer), cross: at(cross, layer) }));
   const read = readers.length || cross.length ? sideOf(trace, readers, readers[0]?.self.map.columns ?? part(cross[0]).map.columns, readers[0]?.self.site.keys ?? cross[0].keys) : null;
   const first = writers.find((layer) => layer.cross ?? layer.self);
   const write = first ? sideOf(trace, writers, (first.self ?? first.cross).map.rows, (first.self ?? first.cross).site.queries) : null;
-  const walked = (write ?? read).layers.map((layer) => layer.self ?? layer.cross)[0];
+  const walked = /** @type {NonNullable<typeof read>} */ (write ?? read).layers.map((layer) => layer.self ?? layer.cross)[0];
   const { prompt = 0 } = trace.findings;
   const rows = walked.map.rows.map((_, row) => row).filter((row) => walked.map.places.rows[row].some((query) => !prompt || query >= prompt));
-  return { read, write, rows, walked, recurrent: isRecurrent(trace, write), effects: Boolean(trace.findings.ablation) && !trace.baseline };
+  return { read, write, rows, walked, recurrent: isRecurrent(trace, write), effects: Boolean(trace.findings.ablation) && !trace.page.baseline };
 }
 
 function sideOf(trace, layers, lanes, axis) {
@@ -47,7 +46,7 @@ function isRecurrent(trace, write) {
 
 /** The effect of ablating each head as shares of the model's largest; null: it was not computed. */
 function effectsOf(trace, site, most) {
-  const heads = trace.baseline ? null : trace.findings.ablation?.[site.name];
+  const heads = trace.page.baseline ? null : trace.findings.ablation?.[site.name];
   return heads ? heads.map((steps) => Math.abs(total(steps)) / most) : null;
 }
 

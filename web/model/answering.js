@@ -13,25 +13,38 @@ export class Refused extends Error {
 /**
  * Between two steps: shows what is written, where the last picture is older than SHOWN_EVERY, and lets the browser draw
  * it. `say` receives a text; `signal`: throws where the answer is no longer needed.
+ *
+ * @param {Waiting} [waiting]
  */
-export function pacer({ say = () => {}, signal = null } = {}) {
+export function pacer({ say = () => {}, signal } = {}) {
   let shown = performance.now();
   return async (written) => {
     if (performance.now() - shown < SHOWN_EVERY) return;
     say(written());
-    await new Promise((go) => setTimeout(go));
+    await new Promise((go) => { setTimeout(go); });
     signal?.throwIfAborted();
     shown = performance.now();
   };
 }
 
-/** The answer to a request of the page: what `look` finds, beside that for a second text where one is given. */
+/** What is wrong, as the page takes it. @returns {Fault} */
+export function faultOf(/** @type {unknown} */ error) {
+  if (error instanceof Refused) return error.fault;
+  return { what: error instanceof Error ? error.message : String(error) };
+}
+
+/**
+ * The answer to a request of the page: what `look` finds, beside that for a second text where one is given.
+ *
+ * @param {(given: any) => any} look
+ * @param {{ text: any, against?: string }} question
+ */
 export async function answered(look, { text, against }) {
   try {
     return { ...(await look(text)), ...(against ? { other: await look(against) } : {}) };
   } catch (error) {
-    if (error.name === "AbortError") throw error;
+    if (error instanceof DOMException && error.name === "AbortError") throw error;
     if (error instanceof RangeError) return { error: { known: "faultMemory", numbers: [] } };
-    return { error: error.fault ?? { what: error.message } };
+    return { error: faultOf(error) };
   }
 }

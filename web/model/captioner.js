@@ -17,7 +17,10 @@ export class Captioner extends ReadsPhotographs {
 
   constructor(facts, tokenizer, engine) {
     super(facts.eye.shape);
-    Object.assign(this, { facts, tokenizer, engine, eye: new Eye(engine, facts.eye) });
+    this.facts = facts;
+    this.tokenizer = tokenizer;
+    this.engine = engine;
+    this.eye = new Eye(engine, facts.eye);
   }
 
   /** The trace of a photograph; `milliseconds` says how long it took, without the scaling. */
@@ -41,7 +44,7 @@ export class Captioner extends ReadsPhotographs {
   traceOf({ name, pixels }, found, seen) {
     const { facts, tokenizer, engine, eye } = this;
     const grid = facts.eye.project ? facts.eye.grid : [1, 1];
-    const [picture, target] = [["picture", grid[0] * grid[1]], ["target", found.tokens.length + 1]];
+    const [picture, target] = /** @type {[axis: string, count: number][]} */ ([["picture", grid[0] * grid[1]], ["target", found.tokens.length + 1]]);
     const reader = seen && sitesOf("encoder", eye.reader, picture, picture, seen,
       { ...facts.eye.reader, windows: { encoder: [] }, names: { encoder: facts.eye.reader.names } });
     return {

@@ -8,7 +8,8 @@ import { linear, measures, positive } from "./layers.js";
 export class Convolutions {
   /** `facts`: what `PageLayers.convolutions` writes. */
   constructor(engine, facts) {
-    Object.assign(this, { engine, facts });
+    this.engine = engine;
+    this.facts = facts;
   }
 
   /** The cells of the last stage, and what those of earlier stages have seen of each other. */

@@ -40,7 +40,7 @@ export function edgesOf(rule) {
     const mark = opening.exec(head);
     let first = mark && !alone.test(mark[0]) ? start + mark[0].length : start;
     signs.lastIndex = first;
-    first += signs.exec(head)[0].length;
+    first += (signs.exec(head)?.[0].length ?? 0);
     let last = end;
     for (let found; last > first && (found = ending.exec(text.slice(first, last)));) last -= found[0].length;
     note.lastIndex = Math.max(first, last - longestAfter);

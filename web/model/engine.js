@@ -8,20 +8,35 @@ const RULES = ["beam", "start", "end", "minimum", "longest", "enough", "forbidde
 const NOTHING = { beam: 1, start: 0, end: 0, minimum: 0, longest: 0, enough: 0, forbidden: [], penalties: [] }; // is searched for
 
 export class Engine {
+  /** What `systems/in_page` writes of the model. */
+  dim = 0;
+  heads = 0;
+  kvHeads = 0;
+  headDim = 0;
+  valueDim = 0;
+  vocabulary = 0;
+  encoderLayers = 0;
+  decoderLayers = 0;
+  crossLayers = 0;
+  recurrent = false;
+
   /**
    * `wasm`: the module. `image`: the model as `jumok.engine.image.MemoryImage` wrote it: `contents`, where
    * `addresses` stand in it, where the `model` begins, and the `tables` that are unpacked here.
    */
   static async load(wasm, image) {
     const { instance } = await WebAssembly.instantiate(wasm, {});
-    instance.exports._initialize();
-    return new Engine(instance.exports, image);
+    const code = /** @type {any} */ (instance.exports);
+    code._initialize();
+    return new Engine(code, image);
   }
 
   constructor(code, { contents, addresses, model, tables, ...sizes }) {
     this.code = code;
     const base = this.room(contents.length);
-    Object.assign(this, { base, ...sizes, model: base + model });
+    Object.assign(this, sizes);
+    this.base = base;
+    this.model = base + model;
     new Uint8Array(code.memory.buffer).set(contents, base);
     for (const place of addresses) this.add(base + place, base);
     for (const { layer, rows, columns, factor, fields } of tables) {
@@ -99,7 +114,10 @@ class Session {
   constructor(engine, source, rules) {
     const { take, free } = engine.taking();
     const { code, model, dim } = engine;
-    Object.assign(this, { engine, code, take, free });
+    this.engine = engine;
+    this.code = code;
+    this.take = take;
+    this.free = free;
     const vectors = source instanceof Float32Array;
     this.sources = vectors ? source.length / dim : source?.length ?? 0;
     try {

@@ -6,7 +6,9 @@ import { linear, measures, positive } from "./layers.js";
 export class Eye {
   /** `facts`: what `systems/in_page/eye.py` writes. */
   constructor(engine, facts) {
-    Object.assign(this, { engine, facts, convolutions: new Convolutions(engine, facts.convolutions) });
+    this.engine = engine;
+    this.facts = facts;
+    this.convolutions = new Convolutions(engine, facts.convolutions);
     if (!facts.reader) return;
     const { table, width, ...reader } = facts.reader;
     this.reader = engine.of(reader);

@@ -16,7 +16,9 @@ export class ImageClassifier extends ReadsPhotographs {
 
   constructor(facts, engine) {
     super(facts.shape);
-    Object.assign(this, { facts, engine, convolutions: new Convolutions(engine, facts.convolutions) });
+    this.facts = facts;
+    this.engine = engine;
+    this.convolutions = new Convolutions(engine, facts.convolutions);
   }
 
   /** The trace of a photograph; `milliseconds` says how long it took, without the scaling. */

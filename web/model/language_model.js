@@ -15,7 +15,9 @@ export class LanguageModel {
   }
 
   constructor(facts, tokenizer, engine) {
-    Object.assign(this, { facts, tokenizer, engine });
+    this.facts = facts;
+    this.tokenizer = tokenizer;
+    this.engine = engine;
   }
 
   /** The trace of a text and what follows it; `writing`: see `write`; `milliseconds` says how long it took. */
@@ -72,7 +74,7 @@ export class LanguageModel {
   /** `tokens`: without START, those of the prompt first. */
   traceOf(text, prompt, tokens, session) {
     const { facts, tokenizer, engine } = this;
-    const axis = ["text", tokens.length + 1];
+    const axis = /** @type {[axis: string, count: number]} */ (["text", tokens.length + 1]);
     const found = session.seen(tokens);
     return {
       ...facts.trace,
@@ -86,6 +88,6 @@ export class LanguageModel {
 
   /** The answer to a request of the page; `waiting`: see `pacer`. */
   answer({ writing, ...question }, waiting) {
-    return answered((text) => this.look(text, writing, waiting), question);
+    return answered((text) => this.look(text, writing, waiting), /** @type {Question} */ (question));
   }
 }

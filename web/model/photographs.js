@@ -1,12 +1,13 @@
 /** A model in the page that reads photographs: it keeps what a person gives it. */
 
-import { Refused, answered } from "./answering.js";
+import { Refused, answered, faultOf } from "./answering.js";
 import { decoded, scaled } from "./pixels.js";
 
 export class ReadsPhotographs {
   /** `shape`: the height, width and colours of the images that the model reads. */
   constructor(shape) {
-    Object.assign(this, { shape, given: new Map() });
+    this.shape = shape;
+    this.given = new Map();
   }
 
   /** Keeps a file that a person chose; returns its name for later requests, or what is wrong with it. */
@@ -16,8 +17,20 @@ export class ReadsPhotographs {
       this.given.set(picture, { name: file.name, pixels: scaled(await decoded(file), this.shape) });
       return { picture };
     } catch (error) {
-      return { error: error.fault ?? { what: error.message } };
+      return { error: faultOf(error) };
     }
+  }
+
+  /**
+   * The trace of a photograph.
+   *
+   * @abstract
+   * @param {string} picture
+   * @param {Waiting} [_waiting]
+   * @returns {unknown}
+   */
+  look(picture, _waiting) {
+    throw new Error(`no model reads ${picture}`);
   }
 
   /** What was kept under this name. */

@@ -3,6 +3,7 @@
  * (Resample.c): a triangle filter over all pixels, with weights of 22 bits and a rounding to bytes after each direction.
  */
 
+import { contextOf } from "../dom.js";
 import { Refused } from "./answering.js";
 
 const BITS = 22;
@@ -20,7 +21,7 @@ export async function decoded(file) {
   if (Math.max(width, height) > LONGEST_SIDE || width * height > MOST_PIXELS)
     throw new Refused("faultPixels", LONGEST_SIDE, MOST_PIXELS);
   const canvas = new OffscreenCanvas(width, height);
-  const context = canvas.getContext("2d", { willReadFrequently: true });
+  const context = /** @type {OffscreenCanvasRenderingContext2D} */ (canvas.getContext("2d", { willReadFrequently: true }));
   context.drawImage(bitmap, 0, 0);
   bitmap.close();
   const { data } = context.getImageData(0, 0, width, height);
@@ -91,7 +92,7 @@ function greyOf(bytes) {
 export function addressOf({ width, height, bytes }) {
   const canvas = document.createElement("canvas");
   Object.assign(canvas, { width, height });
-  const context = canvas.getContext("2d");
+  const context = contextOf(canvas);
   const data = context.createImageData(width, height);
   const colours = bytes.length / (width * height);
   for (let from = 0, to = 0; from < bytes.length; from += colours, to += 4) {

@@ -57,7 +57,16 @@ function vectorsOf(vectors, layer, { heads, kvHeads, headDim, valueDim }, rows, 
   };
 }
 
-/** The attention modules of one part, with the weights of all their heads, and what these were made of. */
+/**
+ * The attention modules of one part, with the weights of all their heads, and what these were made of.
+ *
+ * @param {"encoder" | "decoder" | "cross"} part
+ * @param {import("./engine.js").Engine} engine
+ * @param {[axis: string, count: number]} queriesOf
+ * @param {[axis: string, count: number]} keysOf
+ * @param {any} seen by `Session`
+ * @param {any} facts
+ */
 export function sitesOf(part, engine, [queries, rows], [keys, columns], { weights, vectors }, { score, scale, recomputed, windows, names = {} }) {
   const { heads } = engine;
   const stack = part === "encoder" ? "encoder" : "decoder";

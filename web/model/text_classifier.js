@@ -15,7 +15,9 @@ export class TextClassifier {
   }
 
   constructor(facts, tokenizer, engine) {
-    Object.assign(this, { facts, tokenizer, engine });
+    this.facts = facts;
+    this.tokenizer = tokenizer;
+    this.engine = engine;
   }
 
   /** The trace of a text, of a long one of its beginning; `milliseconds` says how long it took. */
@@ -29,7 +31,7 @@ export class TextClassifier {
     const { states, seen } = engine.encoded([START, ...ids, END]);
     const pooled = facts.pooling === "mean" ? meanOf(states, count) : states.subarray(0, engine.dim);
     const { written, ...said } = labelled(linear(engine, facts.output, 1, pooled), facts.labels);
-    const axis = ["text", count];
+    const axis = /** @type {[axis: string, count: number]} */ (["text", count]);
     return {
       ...facts.trace,
       text,

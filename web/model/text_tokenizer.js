@@ -14,7 +14,8 @@ export function textTokenizer(raw, charsmap) {
 /** Every byte of the text in UTF-8 is a token. */
 class ByteTokenizer {
   constructor({ pieces, first }) {
-    Object.assign(this, { pieces, first });
+    this.pieces = pieces;
+    this.first = first;
   }
 
   encode(text) {
@@ -47,10 +48,11 @@ class LineTokenizer extends Tokenizer {
   }
 
   decode(ids) {
+    /** @type {number[][]} */
     const lines = [[]];
     for (const id of ids) {
       if (id === this.newline) lines.push([]);
-      else if (id !== PAD && id !== START && id !== END) lines.at(-1).push(id);
+      else if (id !== PAD && id !== START && id !== END) lines[lines.length - 1].push(id);
     }
     return lines.map((line) => super.decode(line)).join("\n");
   }

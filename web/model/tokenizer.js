@@ -10,10 +10,11 @@ export const END = 3;
 const [NORMAL, CONTROL, USER_DEFINED, BYTE] = [1, 3, 4, 6]; // numbers of sentencepiece_model.proto
 const SPACE = "▁";
 const NEWLINE = "<newline>"; // the token of a line break
-const BLANKS = /[\u0000-\u001f\u007f-\u009f\u2028\u2029▁]/gu; // eslint-disable-line no-control-regex
+const BLANKS = /[\u0000-\u001f\u007f-\u009f\u2028\u2029▁]/gu;
 const INVISIBLE = /[\u00ad\u034f\u061c\u180e\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]/gu;
 const UNJOINED = "[A-Za-z\\u00c0-\\u024f\\u0370-\\u052f\\u3040-\\u30ff\\u3400-\\u9fff\\uac00-\\ud7a3]"; // scripts whose letters are not joined
 const JOINER = "[\\u200b-\\u200d\\ufe00-\\ufe0f]+";
+// eslint-disable-next-line no-misleading-character-class -- joiners are what is looked for
 const JOINERS = new RegExp(`(?<=${UNJOINED})${JOINER}|${JOINER}(?=${UNJOINED})`, "gu");
 const BESIDE_LETTERS = /(?<=[\p{L}_.,;:!?)])[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000](?=[\p{L}\p{N}_])|(?<=\p{Nd})[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000](?=\p{L})/gu;
 
@@ -42,7 +43,9 @@ export function strip(text) {
 export class Tokenizer {
   /** `raw`: what `jumok.data.pieces.PieceTable` holds; `charsmap`: bytes, or null. */
   constructor(raw, charsmap = null) {
-    Object.assign(this, { pieces: raw.pieces, types: raw.types, raw });
+    this.pieces = raw.pieces;
+    this.types = raw.types;
+    this.raw = raw;
     this.charsmap = charsmap && new Charsmap(charsmap);
     const scores = Float32Array.from(raw.scores);
     const normal = scores.filter((_, id) => raw.types[id] === NORMAL);

@@ -14,7 +14,10 @@ export class Translator {
   }
 
   constructor(facts, tokenizer, engine) {
-    Object.assign(this, { facts, tokenizer, engine, core: edgesOf(facts.edges) });
+    this.facts = facts;
+    this.tokenizer = tokenizer;
+    this.engine = engine;
+    this.core = edgesOf(facts.edges);
   }
 
   /** The rules of a search for a source of this many tokens, END included: decoding/limits.py. */
@@ -58,7 +61,7 @@ export class Translator {
   /** `read`: tokens without END; `found`: what the engine has seen. */
   traceOf(text, read, found) {
     const { facts, tokenizer, engine } = this;
-    const [source, target] = [["source", read.length + 1], ["target", found.tokens.length + 1]];
+    const [source, target] = /** @type {[axis: string, count: number][]} */ ([["source", read.length + 1], ["target", found.tokens.length + 1]]);
     return {
       ...facts.trace,
       text,

@@ -49,7 +49,7 @@ function evenShare(site, map, steps, column) {
  */
 export function effectOnRow(trace, site, state, row, column, width) {
   const unit = state.get("unit");
-  const facts = trace.baseline ? null : trace.findings.attribution?.[unit];
+  const facts = trace.page.baseline ? null : trace.findings.attribution?.[unit];
   if (!facts || site.queries !== facts.own || column >= width) return null;
   const drops = facts.measures.blank?.[site.keys];
   const next = state.get("reading") === "reads" && facts.own === facts.read;
@@ -86,7 +86,7 @@ function nameOf(trace, facts, unit, row) {
 
 /** The change of the output's log-probability without the head, in nats, as a drop. */
 function ablated(trace, site, head) {
-  const changes = trace.baseline ? null : trace.findings.ablation?.[site.name]?.[Number(head)];
+  const changes = trace.page.baseline ? null : trace.findings.ablation?.[site.name]?.[Number(head)];
   if (!changes || !trace.steps.length) return null;
   return { kind: "ablated", of: trace.output, ...ablationEffect(trace, changes) };
 }

@@ -1,7 +1,6 @@
 /** What stands out in a text: words that its attention, its occlusion or its probabilities single out. */
 
 import { pairOf, shareHead, siteOf, strongestOf, weightsMap } from "../cursor.js";
-import { openedState } from "../state.js";
 import { chanceOf, effectOnRow } from "./facts.js";
 
 export const UNCERTAIN = 0.5; // words that were written with a lower probability
@@ -20,7 +19,7 @@ const UNKNOWN = /^(<unk>|\[UNK\])$/;
  */
 export function findingsOf(trace, state) {
   if (!trace.sites.length) return [];
-  const at = mapOpened(trace, openedState(state));
+  const at = mapOpened(trace, state.opened);
   const finders = { unknown, dropped, added, uncertain, differs };
   return Object.entries(finders).flatMap(([kind, find]) => {
     const words = find(at);

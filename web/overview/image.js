@@ -44,7 +44,7 @@ export function imageStage(trace, map, { cursor, grid, words, labels, onPick, on
     ...(words ? [element("div", { class: "line rows", role: "group", "aria-label": labels.rows }, ...buttons)] : []));
   figure.addEventListener("mouseleave", () => point(null));
   figure.addEventListener("focusout", (event) => {
-    if (!figure.contains(event.relatedTarget)) point(null);
+    if (!figure.contains(/** @type {Node | null} */ (event.relatedTarget))) point(null);
   });
   draw();
   return { node: figure, use: (other) => {

@@ -19,7 +19,7 @@ const SIDE = 280; // px: the longer side of the image
 export function labelStage(trace, words) {
   const facts = trace.findings.attribution?.words;
   const measured = (facts?.measures.patch ?? facts?.measures.blank)?.[facts.read];
-  if (trace.baseline || trace.kind.writes !== "label" || !measured) return null;
+  if (trace.page.baseline || trace.kind.writes !== "label" || !measured) return null;
   const [drops] = measured;
   const { texts, grid } = trace.axes[facts.read];
   const effects = drops.map((nats) => ({ nats, before: chanceOf(trace, [0]) }));
@@ -33,7 +33,7 @@ export function labelStage(trace, words) {
     element("p", { class: "muted" }, grid ? words.madeLabelCells : words.madeLabelScale));
   node.addEventListener("mouseleave", () => say(top));
   node.addEventListener("focusout", (event) => {
-    if (!node.contains(event.relatedTarget)) say(top);
+    if (!node.contains(/** @type {Node | null} */ (event.relatedTarget))) say(top);
   });
   say(top);
   return { said, node };

@@ -32,7 +32,7 @@ export function twoLines(map, { cursor, names, labels, typed, onPick, onShow }) 
   node.append(between.node, keys.node, rows.node);
   node.addEventListener("mouseleave", () => point(null, null));
   node.addEventListener("focusout", (event) => {
-    if (!node.contains(event.relatedTarget)) point(null, null);
+    if (!node.contains(/** @type {Node | null} */ (event.relatedTarget))) point(null, null);
   });
   const draw = (moves) => {
     tint(shown, keys.words, rows.words, cursor);
@@ -106,6 +106,18 @@ function paint(word, share, weight) {
   word.style.color = coloured ? inkOn(palette(theme())[Math.round(255 * share)]) : "";
 }
 
+/** The places of the three largest values, the largest first. */
+function strongestThree(values) {
+  const best = [];
+  for (let i = 0; i < values.length; i++) {
+    if (best.length === 3 && !(values[i] > values[best[2]])) continue;
+    const at = best.findIndex((place) => values[i] > values[place]);
+    best.splice(at < 0 ? best.length : at, 0, i);
+    best.length = Math.min(3, best.length);
+  }
+  return best;
+}
+
 /** What screen readers say of a word: its strongest keys. */
 function describe(map, rows, names) {
   const width = map.columns.length;
@@ -113,7 +125,6 @@ function describe(map, rows, names) {
   rows.described = map;
   rows.forEach((word, r) => {
     const values = map.values.subarray(r * width, (r + 1) * width);
-    const best = [...values.keys()].sort((a, b) => values[b] - values[a]).slice(0, 3);
-    word.setAttribute("aria-label", `${map.rows[r]}: ${best.map((c) => `${names.columns(c)} ${percentOf(values[c])}`).join(", ")}`);
+    word.setAttribute("aria-label", `${map.rows[r]}: ${strongestThree(values).map((c) => `${names.columns(c)} ${percentOf(values[c])}`).join(", ")}`);
   });
 }

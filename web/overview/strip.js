@@ -25,14 +25,14 @@ export function headStrip(trace, state, words, { row, onTry, onChoose }) {
   const shown = siteOf(trace, state);
   const chosen = shareHead(shown, state);
   const small = trace.sites.reduce((count, site) => count + (trace.axes[site.keys].grid ? site.columns * site.heads : site.heads * site.rows * site.columns), 0) <= CELLS;
-  const effects = trace.baseline ? {} : trace.findings.ablation ?? {};
+  const effects = trace.page.baseline ? {} : trace.findings.ablation ?? {};
   const most = Math.max(1e-9, ...Object.values(effects).flatMap((heads) => heads.map((steps) => Math.abs(total(steps)))));
   const waiting = []; // what is drawn after the first picture
   const scale = small ? mostOfAll(trace, row) : 1;
   const button = (site, head) => {
     const on = site === shown && head === chosen;
-    const canvas = element("canvas", { "aria-hidden": "true" });
-    waiting.push(() => draw(canvas, trace, site, head, row, small ? scale : null));
+    const image = small ? element("img", { alt: "" }) : element("span", { "aria-hidden": "true" }); // no canvas: a hundred of them would slow each frame of the bands
+    waiting.push(() => draw(image, trace, site, head, row, small ? scale : null));
     const effect = effects[site.name]?.[head];
     const name = head === "mean" ? words.mean : `${words.head} ${head + 1}`;
     const label = `${words[site.part]}, ${words.layerNumber(site.layer + 1)}, ${name}${effect ? `; ${words.change} ${total(effect).toFixed(2)}` : ""}`;
@@ -41,7 +41,7 @@ export function headStrip(trace, state, words, { row, onTry, onChoose }) {
     return element("button", {
       type: "button", id: `head-${site.name}-${head}`, "aria-label": label, title: label, "aria-pressed": String(on), tabindex: on ? "0" : "-1",
       onclick: () => onChoose(site, head), ...preview(() => onTry(site, head)),
-    }, canvas, ...(effect ? [bar] : []));
+    }, image, ...(effect ? [bar] : []));
   };
   const parts = trace.parts().map((part) => element("div", { class: "part", role: "group", "aria-label": words[part] },
     element("span", { class: "part-name" }, words[part]),
@@ -53,10 +53,10 @@ export function headStrip(trace, state, words, { row, onTry, onChoose }) {
     onmouseleave: () => onTry(null) }, ...parts);
   if (!node.querySelector("[tabindex='0']")) node.querySelector("button")?.setAttribute("tabindex", "0");
   node.addEventListener("focusout", (event) => {
-    if (!node.contains(event.relatedTarget)) onTry(null);
+    if (!node.contains(/** @type {Node | null} */ (event.relatedTarget))) onTry(null);
   });
   // The first picture does not wait for these; a page whose arrays are not all there yet is drawn again.
-  if (!trace.partial) requestAnimationFrame(() => setTimeout(() => drawInTurn(waiting)));
+  if (!trace.page.partial) requestAnimationFrame(() => setTimeout(() => drawInTurn(waiting)));
   const effective = Object.keys(effects).length > 0;
   const said = [small ? words.headStripHelp : words.headStripSquares, ...(small ? [words.headStripScale(percentOf(scale))] : []), ...(effective ? [words.headStripEffect] : [])];
   return element("aside", { class: "heads", "aria-label": words.headStrip }, element("p", { class: "muted" }, said.join(" ")), node);
@@ -78,20 +78,18 @@ function shownOf(trace, site, head, row) {
 }
 
 /** `most`: the end of the scale of small maps; null: a square. */
-function draw(canvas, trace, site, head, row, most) {
+function draw(image, trace, site, head, row, most) {
   const [rows, columns] = [site.rows, site.columns];
   if (most === null) {
-    canvas.classList.add("square");
-    canvas.style.background = colour(sharpness(site, head), theme());
+    image.style.background = colour(sharpness(site, head), theme());
     return;
   }
   const { grid } = trace.axes[site.keys];
   const values = shownOf(trace, site, head, row);
   const shades = Uint8Array.from(values, (value) => Math.round(255 * Math.min(1, Math.max(0, value) / most)));
   const [wide, high] = grid ? [grid[1], grid[0]] : [columns, rows];
-  paint(canvas, wide, high, shades, palette(theme()));
-  canvas.style.width = `${SIDE}px`;
-  canvas.style.height = `${Math.min(TALLEST, Math.max(12, Math.round((SIDE * high) / wide)))}px`;
+  image.src = paint(document.createElement("canvas"), wide, high, shades, palette(theme())).toDataURL();
+  image.style.height = `${Math.min(TALLEST, Math.max(12, Math.round((SIDE * high) / wide)))}px`;
 }
 
 /** The mean over the rows of the largest weight, 0 to 1; without the entropies that `measures` adds. */

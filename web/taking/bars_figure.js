@@ -10,6 +10,12 @@ const [TITLE, MARGIN] = [30, 10];
  *
  * panels: [{ title, names, values, strong, form }]; a value that is not finite has no bar; `strong(i)`: the bar is
  * darker; `form` makes a value's text. The longest bar is as long in every panel, or as long as `most` in all.
+ *
+ * @typedef {{ title: string, names: string[], values: number[], strong?: (i: number) => boolean, form: (value: number) => string }} Bars
+ *
+ * @param {Bars[]} panels
+ * @param {{ across?: number, most?: number }} [layout]
+ * @returns {Figure}
  */
 export function barsFigure(panels, { across = panels.length, most } = {}) {
   const wide = panels.map(({ title, names }) => {
@@ -17,6 +23,7 @@ export function barsFigure(panels, { across = panels.length, most } = {}) {
     return { left, width: Math.max(left + LONG + NUMBER, textWidth(title, 12) + MARGIN) };
   });
   const column = Math.max(...wide.map(({ width }) => width)) + APART;
+  /** @type {number[]} */
   const rows = [];
   for (let from = 0; from < panels.length; from += across) {
     const tallest = Math.max(...panels.slice(from, from + across).map(({ names, values }) => Math.max(names.length, values.length)));
@@ -31,6 +38,12 @@ export function barsFigure(panels, { across = panels.length, most } = {}) {
   };
 }
 
+/**
+ * @param {Surface} surface
+ * @param {Bars} panel
+ * @param {number} left
+ * @param {number} [given]
+ */
 function drawPanel(surface, { title, names, values, strong = () => true, form }, left, given) {
   const most = given ?? Math.max(1e-9, ...values.filter(Number.isFinite).map(Math.abs));
   surface.text(title, MARGIN, 14, { size: 12 });

@@ -6,7 +6,7 @@ export async function copied(text, node) {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    getSelection().selectAllChildren(node);
+    getSelection()?.selectAllChildren(node);
     return false;
   }
 }

@@ -23,9 +23,9 @@ function formOfFilms() {
  * Returns the video as a Blob.
  */
 function filmed({ node, play }, name, signal) {
-  const [type] = formOfFilms();
+  const [type] = /** @type {string[]} */ (formOfFilms());
   const canvas = document.createElement("canvas");
-  const context = canvas.getContext("2d", { alpha: false });
+  const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d", { alpha: false }));
   const { width, height } = node.getBoundingClientRect();
   const scale = Math.min(1.5, MOST / (width + 2 * MARGIN));
   const [wide, high] = [width + 2 * MARGIN, height + 2 * MARGIN + FOOT];
@@ -71,7 +71,7 @@ export function filmButtons({ trace, name, view: { film } }, words, tell) {
     button.textContent = words.filmStop;
     tell(words.filming);
     const video = await filmed(film, `${trace.model} · jumok`, filming.signal);
-    const file = `${nameOf(trace, name)}.${formOfFilms()[1]}`;
+    const file = `${nameOf(trace, name)}.${formOfFilms()?.[1]}`;
     download(file, video);
     tell(words.filmed(file));
     filming = null;

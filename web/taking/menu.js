@@ -29,7 +29,7 @@ export function shareMenu() {
     code.hidden = !shownText;
   };
   node.addEventListener("toggle", () => node.open || tell(""));
-  document.addEventListener("pointerdown", (event) => { if (!node.contains(event.target)) node.open = false; });
+  document.addEventListener("pointerdown", (event) => { if (!node.contains(/** @type {Node} */ (event.target))) node.open = false; });
   node.addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;
     event.stopPropagation();
@@ -57,7 +57,7 @@ function takingButtons(shown, words, tell, code) {
     tell("", text);
     const done = await copied(text, code);
     tell(done ? told : words.copyYourself, done && !keep ? "" : text);
-    if (!done) getSelection().selectAllChildren(code);
+    if (!done) getSelection()?.selectAllChildren(code);
   };
   const { trace, state, name, view, made, live } = shown;
   const kind = linkKind(live);
@@ -84,6 +84,6 @@ function saveButtons({ trace, name, view }, words) {
   const save = (kind, onclick) => button(`save-${kind}`, words.save(kind.toUpperCase()), onclick);
   return [
     save("svg", () => download(`${nameOf(trace, name)}.svg`, new Blob([svgOf(figureOf(view))], { type: "image/svg+xml" }))),
-    save("png", () => canvasOf(figureOf(view)).toBlob((blob) => download(`${nameOf(trace, name)}.png`, blob))),
+    save("png", () => canvasOf(figureOf(view)).toBlob((blob) => blob && download(`${nameOf(trace, name)}.png`, blob))),
   ];
 }

@@ -40,7 +40,7 @@ export function pythonOf(trace, view, state, { made, row }, words) {
 function traceLines(trace, view, state, made, words) {
   if (!made) return [`# ${words.pythonTrace}`];
   const load = `model = jumok.load(${made.models.map(literal).join(", ")})`;
-  const anew = trace.opened !== undefined && trace.opened !== trace; // the live page has traced it
+  const anew = trace.page.opened !== undefined && trace.page.opened !== trace; // the live page has traced it
   if (made.saved && !anew) return [load, `trace = jumok.load_trace(${literal(made.given)}, of=model)`];
   const picture = state.get("picture");
   const sent = picture.startsWith(SENT);
@@ -48,8 +48,8 @@ function traceLines(trace, view, state, made, words) {
   const options = [literal(given)];
   if (made.target !== null && !anew) options.push(`target=${literal(made.target)}`);
   if (made.options) options.push(`options=${made.options}`);
-  if (state.get("segment") !== "" && trace.segments > 1) options.push(`segment=${trace.segment}`);
-  if (trace.begun?.tokens.length) options.push(`prefix=[${trace.begun.tokens.join(", ")}]`);
+  if (state.get("segment") !== null && trace.segments > 1) options.push(`segment=${trace.segment}`);
+  if (trace.page.begun?.tokens.length) options.push(`prefix=[${trace.page.begun.tokens.join(", ")}]`);
   const call = `trace = jumok.trace(model, ${options.join(", ")})`;
   const note = sent ? [`# ${literal(given)}: ${words.pythonPicture}`] : [];
   // In a modified model the effects of heads and words remain those of the original one.
@@ -74,7 +74,7 @@ function changeArguments(trace, state) {
 /** The trace of the other side: of another sentence, or of another model. */
 function otherLines(trace, made) {
   if (!made?.beside) return [`other = jumok.trace(model, ${literal(trace.other.text)})`];
-  const target = trace.tuned ? ", trace.findings.written" : "";
+  const target = trace.page.known.tuned ? ", trace.findings.written" : "";
   return [`other = jumok.trace(jumok.load(${literal(made.beside)}), ${literal(trace.other.text)}${target})`];
 }
 
@@ -172,5 +172,5 @@ const WHEN = {
   mattered: (trace, state) => Boolean(trace.findings.attribution?.[state.get("unit")]),
   heads: (trace) => Object.keys(trace.findings.ablation ?? {}).length > 0,
   // A pinned state and the difference are not drawn.
-  compare: (trace) => Boolean(trace.other) && !(trace.pinned || trace.baseline || trace.unforced),
+  compare: (trace) => Boolean(trace.other) && !(trace.page.pinned || trace.page.baseline || trace.page.unforced),
 };

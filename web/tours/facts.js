@@ -1,7 +1,7 @@
 /** What tours and games say of the model at hand: heads by a measure, words by two measures, the mask, the vectors. */
 
 import { ablationEffect, chanceOf, factsOf, percentOf } from "../overview/facts.js";
-import { changeText, sentenceOf } from "../overview/sentence.js";
+import { sentenceOf } from "../overview/sentence.js";
 import { cursorIn, shareHead, siteOf, weightsMap } from "../cursor.js";
 import { board, largest, total } from "../trace.js";
 

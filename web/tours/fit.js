@@ -11,7 +11,7 @@ const NEEDS = {
   output: (wanted, trace) => !wanted || trace.steps.length > 0,
   mask: (wanted, trace) => !wanted || trace.of("decoder").some((site) => maskOf(site)),
   scores: (wanted, trace, { parts }) => !wanted || sitesOf(trace, parts).every((site) => site.scale !== null && site.kind !== "linear" && site.array("query")),
-  recurrent: (wanted, { recurrent }) => !wanted || recurrent,
+  recurrent: (wanted, { page }) => !wanted || page.known.recurrent,
 };
 
 function listed(wanted) {

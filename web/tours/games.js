@@ -8,7 +8,7 @@ import { headQuestions, lookQuestions, nextQuestions } from "./questions.js";
 /** Every game: its questions, the view that shows the answer, and what an open question hides. */
 export const GAMES = {
   look: { questions: lookQuestions, view: "overview", hides: "view", likely: (trace) => trace.sites.some((site) => !trace.axes[site.keys].grid && site.columns > 2) },
-  which: { questions: imageQuestions, view: "overview", hides: "view", likely: (trace, _, state) => imageQuestions(trace.baseline ?? trace, state).length > 0 },
+  which: { questions: imageQuestions, view: "overview", hides: "view", likely: (trace, _, state) => imageQuestions(trace.page.baseline ?? trace, state).length > 0 },
   head: { questions: headQuestions, view: "heads", hides: "view",
     likely: (trace, live) => trace.sites.some((site) => site.heads > 1 && (live || trace.findings.ablation?.[site.name])) },
   next: { questions: nextQuestions, view: "beam", hides: "output", likely: (trace) => trace.steps.some(({ best }) => best.length > 1) },
@@ -39,11 +39,12 @@ export function gamePanel({ now, state, end }) {
   const node = element("section", { class: "tour", id: "game", "aria-labelledby": "game-title", hidden: true },
     element("div", { "aria-live": "polite" }, element("div", { class: "tour-head" }, title, count), ask), figure, options, verdict,
     element("div", { class: "tour-buttons" }, next, stop, result, score), post);
+  /** @type {{ name: string, text: string | null, questions: any[], at: number, guess: number | null, right: number, asked: number, marks: boolean[] }} */
   const played = { name: "", text: null, questions: [], at: 0, guess: null, right: 0, asked: 0, marks: [] };
 
   const begin = (name, text) => {
     if (name !== played.name) Object.assign(played, { right: 0, asked: 0, marks: [] });
-    Object.assign(played, { name, text, at: 0, guess: null, questions: GAMES[name].questions(now.trace.baseline ?? now.trace, state) });
+    Object.assign(played, { name, text, at: 0, guess: null, questions: GAMES[name].questions(now.trace.page.baseline ?? now.trace, state) });
   };
   const turn = (to) => {
     Object.assign(played, { at: to, guess: null });
@@ -86,7 +87,7 @@ export function gamePanel({ now, state, end }) {
     post.setAttribute("aria-label", words.gameCopy);
     figure.replaceChildren(...(question?.figure && !answered ? [question.figure(words)] : [])); // then the view shows it
     set(verdict, answered ? `${question.right.has(played.guess) ? words.gameRight : words.gameWrong} ${question.says(words, played.guess)}` : "");
-    const focused = options.contains(document.activeElement) ? document.activeElement.id : "";
+    const focused = options.contains(document.activeElement) ? document.activeElement?.id : "";
     options.replaceChildren(...(question?.options ?? []).map(({ id, text }) => element("button", {
       type: "button", id: `option-${id}`, disabled: answered, class: answered && question.right.has(id) ? "right" : null,
       "aria-pressed": answered ? String(id === played.guess) : null, onclick: () => guess(id),
@@ -100,7 +101,7 @@ export function gamePanel({ now, state, end }) {
       played.name = "";
       return;
     }
-    const text = `${now.trace.text}\n${(now.trace.baseline ?? now.trace).output}`;
+    const text = `${now.trace.text}\n${(now.trace.page.baseline ?? now.trace).output}`;
     if (name !== played.name || text !== played.text || !played.questions.length) begin(name, text);
     write();
   };

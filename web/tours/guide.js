@@ -72,7 +72,7 @@ export function guide({ tours: held = [], live }, state, open) {
 
 /** The tours and the games, each a button with what it is about. */
 function fill(list, words, lang, tours, games, start) {
-  const open = list.contains(document.activeElement) ? document.activeElement.id : "";
+  const open = list.contains(document.activeElement) ? document.activeElement?.id : "";
   const language = lang === "ko" ? "ko" : "en";
   const one = (id, title, text, values) => element("li", {}, element("button", { type: "button", id, onclick: () => start(values) },
     element("b", {}, title), element("span", { class: "muted" }, text)));

@@ -5,7 +5,6 @@ import { element } from "../dom.js";
 import { factsOf, percentOf } from "../overview/facts.js";
 import { sentenceOf } from "../overview/sentence.js";
 import { drawLook } from "../picture.js";
-import { openedState } from "../state.js";
 import { largest, total } from "../trace.js";
 import { MOST, ROUNDS, SPELT } from "./questions.js";
 
@@ -15,7 +14,7 @@ const ALIKE = 0.98; // maps that share more of their weight than this do not tel
 
 /** The attention of a caption over the image; undefined: there is none. */
 function captionSite(trace, state) {
-  const opened = siteOf(trace, openedState(state));
+  const opened = siteOf(trace, state.opened);
   const looks = (site) => site.part === "cross" && trace.axes[site.keys].grid && site.columns > 1;
   return looks(opened) ? opened : trace.sites.findLast(looks);
 }
@@ -31,7 +30,7 @@ export function imageQuestions(trace, state) {
 function questionsOf(trace, state) {
   const site = captionSite(trace, state);
   if (!site) return [];
-  const at = openedState(state);
+  const at = state.opened;
   const head = shareHead(site, at);
   const map = weightsMap(trace, site, at, head);
   const rows = map.rows.map((_, row) => row).filter((row) => map.places.rows[row].length && SPELT.test(map.rows[row]));
@@ -52,7 +51,7 @@ function questionOf(trace, site, map, state, head, row, options) {
     figure: (words) => figureOf(trace, site, map, row, words),
     options: options.map((id) => ({ id, text: map.rows[id] })),
     right: new Set(right),
-    reveal: { part: site.part, layer: site.layer, head, unit: state.get("unit"), reading: state.get("reading"), query: pairOf(site, map, row, best, head)[0], key: "" },
+    reveal: { part: site.part, layer: site.layer, head, unit: state.get("unit"), reading: state.get("reading"), query: pairOf(site, map, row, best, head)?.[0] ?? null, key: "" },
     says: (words, guess) => {
       const sentence = sentenceOf(trace, site, factsOf(trace, site, map, state, { row, column: best, top: best }, head), words);
       return right.includes(guess) ? sentence

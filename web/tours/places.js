@@ -123,7 +123,7 @@ export function linkOf(link, trace, base, live) {
 
 /** A state of these values, which nothing follows. */
 export function stateOf(values, base) {
-  return new State(new URLSearchParams(values).toString(), base, () => {});
+  return new State(new URLSearchParams(values).toString(), base);
 }
 
 /** A step's text with its generated sentences. */

@@ -3,7 +3,6 @@
 import { pairOf, shareHead, siteOf, weightsMap } from "../cursor.js";
 import { factsOf, percentOf } from "../overview/facts.js";
 import { changeText, sentenceOf } from "../overview/sentence.js";
-import { openedState } from "../state.js";
 import { largest, readable, spelled } from "../trace.js";
 import { ablatedHeads } from "./facts.js";
 
@@ -14,11 +13,11 @@ const ALIKE = 1e-6; // values that differ by less are the same answer
 
 /** Which word a word attended to: in the head that the page opened with, for texts. */
 export function lookQuestions(trace, state) {
-  const opened = siteOf(trace, openedState(state));
+  const opened = siteOf(trace, state.opened);
   const site = trace.axes[opened.keys].grid ? trace.sites.find((each) => !trace.axes[each.keys].grid && each.columns > 2) : opened;
   if (!site) return [];
-  const head = site === opened ? shareHead(site, openedState(state)) : 0;
-  const at = openedState(state);
+  const head = site === opened ? shareHead(site, state.opened) : 0;
+  const at = state.opened;
   const map = weightsMap(trace, site, at, head);
   const width = map.columns.length;
   const rows = map.rows.map((_, row) => row).filter((row) => map.places.rows[row].length);
@@ -29,7 +28,7 @@ export function lookQuestions(trace, state) {
     if (columns.length < 2) return [];
     const weight = (column) => map.values[row * width + column];
     const best = columns[largest(columns.map(weight))];
-    const [query] = pairOf(site, map, row, best, head);
+    const query = pairOf(site, map, row, best, head)?.[0] ?? null;
     const how = site.writes && at.get("reading") === "writes" ? "writes" : site.writes ? "reads" : "self";
     return [{
       ask: (words) => words.games.look.ask[how](map.rows[row]),

@@ -25,9 +25,10 @@ export function tourPanel({ now, state, live, go, end }) {
     event.preventDefault();
     move(by);
   } }, said, element("div", { class: "tour-buttons" }, back, next, stop));
+  /** @type {{ tour: Tour | null, step: number, values: string, trace?: Trace }} */
   const shown = { tour: null, step: 0, values: "" };
 
-  const whole = () => now.trace.baseline ?? now.trace;
+  const whole = () => now.trace.page.baseline ?? now.trace;
   const valuesAt = (tour, step) => linkOf(tour.steps[step].link, whole(), state.base, live);
   const open = (tour, step, turned) => {
     const values = valuesAt(tour, step);
@@ -37,7 +38,7 @@ export function tourPanel({ now, state, live, go, end }) {
   };
   const move = (by) => {
     const to = shown.step + by;
-    if (to < 0 || to >= shown.tour.steps.length) return;
+    if (!shown.tour || to < 0 || to >= shown.tour.steps.length) return;
     open(shown.tour, to, true);
     const used = by > 0 ? next : back;
     if (used.disabled) (by > 0 ? stop : next).focus();
@@ -60,7 +61,7 @@ export function tourPanel({ now, state, live, go, end }) {
       shown.tour = null;
       return;
     }
-    const step = Math.min(Math.max(state.number("step"), 1), tour.steps.length) - 1;
+    const step = Math.min(Math.max(state.get("step") ?? 1, 1), tour.steps.length) - 1;
     const values = valuesAt(tour, step);
     const same = shown.tour === tour && shown.step === step;
     const moved = same ? shown.trace !== now.trace && shown.values !== JSON.stringify(values) : bare(state);

@@ -10,7 +10,8 @@ const FAINT = 0.5; // a map of smaller weights is scaled to its largest one: on 
 
 export function currentMap(trace, state) {
   const site = siteOf(trace, state);
-  const [head, value] = [headChosen(site, state), valueChosen(site, state)];
+  const head = headChosen(site, state);
+  const value = valueChosen(site, state);
   const sunk = Boolean(site.array("sink")) && value === "weights" && head !== "max";
   const map = board(trace, site, site.matrix(head, value), state.get("unit"), state.get("reading"), sunk);
   return site.array("factors") && head === "mean" ? { ...map, diverging: true } : map;
@@ -41,7 +42,13 @@ export function headChoices(site, words) {
   return [["mean", signs ? words.difference : words.mean], ["max", words.max], ...numbers];
 }
 
-/** What is drawn: weights, or norms if they were recorded. */
+/**
+ * What is drawn: weights, or norms if they were recorded.
+ *
+ * @param {Site} site
+ * @param {Chosen} state
+ * @returns {"weights" | "norms"}
+ */
 export function valueChosen(site, state) {
   return state.get("value") === "norms" && site.array("norms") ? "norms" : "weights";
 }
@@ -134,8 +141,8 @@ export function boardView(trace, state, words) {
 
 /** Where the map's cursor begins: at the cell that was clicked last, at the one cursor of all views, or at the strongest. */
 function cursorOn(trace, site, map, state, linking) {
-  if (linking) return [state.number("query"), state.number("key")];
-  if (state.get("query") === "") return undefined;
+  if (linking) return [state.get("query") ?? 0, state.get("key") ?? 0];
+  if (state.get("query") === null) return undefined;
   const { row, column } = cursorIn(trace, site, map, state);
   return [row, column];
 }
@@ -185,7 +192,9 @@ export function cellOpened(site, map, r, c, chosen) {
   if (!rows?.length || !columns?.length) return null;
   const all = typeof chosen !== "number";
   const head = all ? strongestHead(site, rows, columns) : chosen;
-  const [query, key] = pairOf(site, map, r, c, head);
+  const pair = pairOf(site, map, r, c, head);
+  if (!pair) return null;
+  const [query, key] = pair;
   return { view: site.kind === "given" ? "board" : "row", part: site.part, layer: site.layer, head, query, key, word: "", from: all && site.heads > 1 ? chosen : "" };
 }
 

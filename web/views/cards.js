@@ -118,7 +118,7 @@ function drawOffsets(surface, offsets, most, left, base, { bar, faint, muted }) 
     if (share > 0) surface.rect(left + i * step + 1, base - up, step - 2, up, bar);
   });
   const middle = (offsets.length - 1) / 2;
-  for (const [at, label] of [[1, `−${middle - 1}`], [middle, "0"], [2 * middle - 1, `+${middle - 1}`]]) {
+  for (const [at, label] of /** @type {[number, string][]} */ ([[1, `−${middle - 1}`], [middle, "0"], [2 * middle - 1, `+${middle - 1}`]])) {
     surface.text(label, left + (at + 0.5) * step, base + 13, { size: 11, align: "center", fill: muted });
   }
 }
@@ -177,13 +177,13 @@ export function cardsView(raw, state, language) {
   }
   const grid = element("div", { class: "cards" });
   for (const head of shown) {
-    const open = state.get("card") === String(head.place);
+    const open = state.get("card") === head.place;
     grid.append(cardButton(head, open, curve, state, words));
     if (open) grid.append(definition(head, raw, words));
   }
   const paint = (make) => paintAll(shown, several, curve, words, make);
-  return { help, controls, body: [grid], svg: () => paint((...size) => new SvgSurface(...size)).toString(),
-    png: (canvas) => paint((...size) => new CanvasSurface(canvas, ...size)) };
+  return { help, controls, body: [grid], svg: () => paint((wide, high) => new SvgSurface(wide, high)).toString(),
+    png: (canvas) => paint((wide, high) => new CanvasSurface(canvas, wide, high)) };
 }
 
 /** The texts; a model with one stack that reads texts has no source and no target. */

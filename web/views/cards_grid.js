@@ -20,6 +20,7 @@ function mapsOf(card) {
   return [{ name: "offsets", values: card.offsets, first }, whole];
 }
 
+/** @returns {{ place: [row: number, column: number], share: number }} */
 function strongestOf({ values, first }) {
   const row = values.reduce((best, each, i) => (Math.max(...each) > Math.max(...values[best]) ? i : best), 0);
   const column = values[row].indexOf(Math.max(...values[row]));

@@ -3,16 +3,14 @@
 import { chancesOf } from "../chances.js";
 import { element } from "../dom.js";
 import { percentOf } from "../overview/facts.js";
-import { remember } from "../state.js";
+import { LIMITS, remember } from "../state.js";
 import { barsFigure } from "../taking/bars_figure.js";
 import { readable } from "../trace.js";
 
 const ACROSS = 4; // steps beside one another in the figure
 const END = 3; // the id of the token after which nothing follows
 const SLIDERS = {
-  heat: { name: "temperature", least: 0.1, most: 2, step: 0.1 },
-  few: { name: "topK", least: 0, step: 1 },
-  nucleus: { name: "topP", least: 0.05, most: 1, step: 0.05 },
+  heat: "temperature", few: "topK", nucleus: "topP",
 };
 
 choicesView.needs = (trace) => trace.steps.length > 0;
@@ -43,14 +41,9 @@ function recorded(trace) {
   return Math.min(...trace.steps.map(({ best }) => best.length));
 }
 
-/** What the sliders say; a link may say anything. */
+/** What the sliders say. */
 function optionsOf(state, trace) {
-  const found = {};
-  for (const [key, { name, least, most = recorded(trace) }] of Object.entries(SLIDERS)) {
-    const given = Number(state.get(key));
-    found[name] = Number.isFinite(given) ? Math.min(Math.max(given, least), most) : 1;
-  }
-  return { ...found, topK: Math.round(found.topK) };
+  return { temperature: state.get("heat"), topK: Math.min(state.get("few"), recorded(trace)), topP: state.get("nucleus") };
 }
 
 function isUsual({ temperature, topK, topP }) {
@@ -59,7 +52,9 @@ function isUsual({ temperature, topK, topP }) {
 
 /** A slider that moves the bars while it is moved; the address follows when it is let go. */
 function slider(key, state, trace, onMove, words) {
-  const { name, least, most = recorded(trace), step } = SLIDERS[key];
+  const name = SLIDERS[key];
+  const [least, highest, step] = LIMITS[key];
+  const most = key === "few" ? recorded(trace) : highest;
   const said = element("output", { for: `chances-${name}` });
   const input = element("input", { type: "range", id: `chances-${name}`, min: least, max: most, step, value: optionsOf(state, trace)[name] });
   const tell = () => {
@@ -115,7 +110,7 @@ function rangeText(least, most) {
 function onward(trace, i, ask) {
   const { written, prompt = 0 } = trace.findings;
   const step = trace.steps[i];
-  if (!ask || !trace.writesText || trace.baseline || i < prompt || !step.ids?.length) return null;
+  if (!ask || !trace.writesText || trace.page.baseline || i < prompt || !step.ids?.length) return null;
   return (n) => ask(trace.text, [...written.slice(0, i - prompt), step.ids[n]], undefined,
     [...trace.steps.slice(prompt, i).map(({ token }) => token), step.best[n][0]]);
 }

@@ -44,7 +44,7 @@ export function flowView(trace, state, words) {
     said.setAttribute("aria-live", playing ? "off" : "polite");
     said.replaceChildren(...unbroken(sentenceOf(scene, words)));
     counted.open = false; // its numbers are those of another moment
-    if (moments[at].kind !== "write" || showing || !byHand) return;
+    if (moments[at].kind !== "write" || !flow.write || showing || !byHand) return;
     // The cursor of all views goes along: to a module that attends from this word, if it is in another one.
     const { cross, self } = flow.write.layers.at(-1);
     const elsewhere = siteOf(trace, state).queries !== flow.walked.site.queries;
@@ -66,28 +66,34 @@ export function flowView(trace, state, words) {
 
 /** The picture in its stage: `draw(at, share)`, and `watch()`, which lays it out whenever its width is another one. */
 function pictureOn(stage, scene, moments, redraw, buttonsOf) {
-  let [surface, ground, written, wide] = [null, {}, {}, 0];
+  /** @type {CanvasSurface | null} */
+  let surface = null;
+  /** @type {{name: string, image: HTMLCanvasElement} | null} */
+  let ground = null;
+  /** @type {{name: string, passed: number, image: HTMLCanvasElement | null} | null} */
+  let written = null;
+  let wide = 0;
   const lay = () => {
     scene.place = layoutOf(scene.flow, scene.trace, wide, rowOf(scene));
     const canvas = element("canvas", { role: "img", "aria-label": scene.words.flowPicture });
     surface = new CanvasSurface(canvas, scene.place.width, scene.place.height);
-    ground = {};
+    ground = null;
     const focus = document.activeElement?.id;
     stage.replaceChildren(element("div", { class: "flow-picture" }, canvas, ...buttonsOf()));
     if (focus) document.getElementById(focus)?.focus({ preventScroll: true });
   };
   const draw = (at, share) => {
-    if (!wide) return;
+    if (!wide || !surface) return; // it has no size yet
     if (scene.place.folded && scene.place.row !== rowOf(scene)) lay(); // other words are drawn with this one
     const [moment, passed] = [moments[at], passedBy(scene, moments[at], share)];
     const names = [`${moment.kind} ${moment.column}`, `${at} ${scene.playing}`];
     // What stays is drawn once, and what is behind the word when it has passed it.
-    if (ground.name !== names[0]) {
+    if (ground?.name !== names[0]) {
       surface.context.clearRect(0, 0, scene.place.width, scene.place.height);
       drawGround(surface, scene, moment);
-      [ground, written] = [{ name: names[0], image: surface.copy() }, {}];
+      [ground, written] = [{ name: names[0], image: surface.copy() }, null];
     }
-    if (written.name === names[1] && written.passed <= passed) surface.restore(written.image);
+    if (written?.image && written.name === names[1] && written.passed <= passed) surface.restore(written.image);
     else {
       surface.restore(ground.image);
       drawWritten(surface, scene, moment);
@@ -100,7 +106,7 @@ function pictureOn(stage, scene, moments, redraw, buttonsOf) {
     drawMoving(surface, scene, moment, share);
   };
   scene.redraw = () => { // an image has loaded
-    ground = {};
+    ground = null;
     redraw();
   };
   const watch = () => new ResizeObserver(() => {
@@ -159,6 +165,7 @@ function buttons({ place, trace, flow, words }, state, plays, moments) {
   const lanes = place[name].lanes.filter((lane) => flow.rows.includes(lane));
   return [...blocks, ...lanes.map((lane) => {
     const y = place[name].place(0, lane)[1] - place.lane / 2;
+    /** @type {[number, number, number, number]} */
     const box = behind ? [place.out.x - 4, y, place.out.words + 8, place.lane] : [0, y, place.left, place.lane];
     const at = moments.findIndex(({ row }) => row === lane);
     return over(`flow-word-${lane}`, words.flowWord(flow[name].lanes[lane]), box, () =>
@@ -213,7 +220,7 @@ function numbers(scene, words) {
   details.addEventListener("toggle", () => {
     const layers = (flow.write ?? flow.read).layers;
     const tables = ["cross", "self"].map((kind) => layers.filter((layer) => layer[kind]).map((layer) => layer[kind])).filter((parts) => parts.length);
-    details.replaceChildren(details.firstChild, ...tables.map((parts) => table(
+    details.replaceChildren(/** @type {ChildNode} */ (details.firstChild), ...tables.map((parts) => table(
       [words.key, ...parts.map(({ site }) => words.layerNumber(site.layer + 1))],
       parts[0].map.columns.map((name, column) => [name, ...parts.map((part) => weightOf(part, rowOf(scene), column).toFixed(3))]),
       `${words[parts[0].site.part]}: ${parts[0].map.rows[rowOf(scene)]}`)));

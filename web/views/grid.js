@@ -21,7 +21,8 @@ function headsOf(trace, part) {
 export function gridView(trace, state, words) {
   const part = trace.parts().includes(state.get("part")) ? state.get("part") : trace.parts()[0];
   const heads = headsOf(trace, part);
-  const order = state.get("sort");
+  const sort = state.get("sort");
+  const order = sort === "entropy" || sort === "confidence" ? sort : "place"; // the page of head cards has more
   // The measures are a pass over all weights, so they wait until they are requested.
   if (order !== "place" || state.get("as") === "table") {
     for (const each of heads) Object.assign(each, each.site.measures(each.head));
@@ -48,7 +49,7 @@ export function gridView(trace, state, words) {
   const buttons = heads.map((each) => thumbnail(each, name(each), words, (canvas) => over.draw(canvas, each, side), () =>
     state.set({ view: over.view, part, layer: each.site.layer, head: each.head })));
   const grid = element("div", { class: "grid" }, ...buttons);
-  grid.style.setProperty("--columns", columns);
+  grid.style.setProperty("--columns", String(columns));
   const figure = () => gridFigure(heads.map((each) => ({ title: name(each), canvas: drawnOn((canvas) => over.draw(canvas, each, side)) })), columns);
   return { help: over.help, controls, body: [element("div", { class: "scroll" }, grid), over.scale], figure };
 }
@@ -77,7 +78,7 @@ function asMaps(heads, state, words, controls) {
 /** What one word, or one cell, attends to in the image, in every head. */
 function overPicture(trace, heads, state, words, controls) {
   const [{ site }] = heads;
-  const at = Math.min(state.get("query") === "" ? strongestRow(site) : state.number("query"), site.rows - 1);
+  const at = Math.min(state.get("query") ?? strongestRow(site), site.rows - 1);
   const names = site.rowTokens.map((token, i) => [String(i), `${i + 1} ${readable(token)}`]);
   controls.push(choice(site.part === "image" ? words.pixel : words.afterToken, names, String(at), (value) => state.set({ query: value, key: "" })));
   const row = ({ site: of, head }) => of.matrix(head, "weights").subarray(at * of.columns, (at + 1) * of.columns);

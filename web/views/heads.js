@@ -13,12 +13,9 @@ export function headsView(trace, state, words, ask) {
   const sites = trace.parts().flatMap((part) => trace.of(part)).filter((site) => without[site.name]);
   const sums = sites.flatMap((site) => without[site.name].map(total));
   const most = Math.max(NOTICED, ...sums.map((sum) => -sum));
-  if (ask && !sitesKnown(without) && !trace.baseline && !trace.asked) {
-    trace.asked = true; // once: the answer is another trace
-    ask();
-  }
+  if (ask && !sitesKnown(without) && !trace.page.baseline && trace.page.once("ablation")) ask();
   const off = new Set(state.get("off").split(" ").filter(Boolean));
-  const baseline = trace.baseline || trace;
+  const baseline = trace.page.baseline || trace;
   const top = [element("div", { class: "switches" },
     ...sites.map((site) => row(site, without[site.name], most, off, state, words, ask)))];
   const worst = sites.flatMap((site) => without[site.name].map((change, head) => {
@@ -55,7 +52,7 @@ function row(site, changes, most, off, state, words, ask) {
       type: "button", id: `switch-${name}`, title: label, "aria-label": label,
       "aria-pressed": String(!off.has(name)), disabled: !ask,
     }, String(head + 1), element("small", {}, sign));
-    button.style.setProperty("--worth", Math.min(1, Math.max(0, -sum / most)));
+    button.style.setProperty("--worth", String(Math.min(1, Math.max(0, -sum / most))));
     button.addEventListener("click", () => {
       if (off.has(name)) off.delete(name);
       else off.add(name);

@@ -9,13 +9,12 @@ import { curves, pictureOrTable, stackChosen } from "./stacks.js";
 
 const SHOWS = { lens: lensView, apart: apartView, places: placesView };
 
-layersView.needs = (trace) => trace.layered;
+layersView.needs = (trace) => trace.page.known.layered;
 
 export function layersView(trace, state, words, ask) {
   const { stacks } = trace.findings.layers ?? {};
   if (!stacks) {
-    if (ask && !trace.layersAsked) ask();
-    trace.layersAsked = true; // once: the answer is another trace
+    if (ask && trace.page.once("layers")) ask();
     return { help: words.layersHelp, controls: [], body: [] };
   }
   // A model that predicts no tokens (a BERT encoder) has no predictions after its layers.
@@ -88,7 +87,7 @@ function apartView(trace, state, words, ask) {
   const axis = axisOf(trace, stack);
   const against = trace.findings.similarity?.[stack];
   const other = against && { texts: against.texts };
-  const word = Math.min(state.get("word") === "" ? longestShared(axis.texts, other?.texts ?? []) : state.number("word"),
+  const word = Math.min(state.get("word") ?? longestShared(axis.texts, other?.texts ?? []),
     axis.texts.length - 1);
   controls.push(choice(words.word, axis.texts.map((text, i) => [String(i), `${i + 1} ${text}`]), String(word),
     (chosen) => state.set({ word: chosen })));
@@ -98,7 +97,7 @@ function apartView(trace, state, words, ask) {
   const series = [{ name: `${axis.texts[word]} (1) · ${itself}`, values: own }];
   if (against) {
     const alike = other.texts.indexOf(axis.texts[word]);
-    const second = Math.min(state.get("other") === "" ? Math.max(alike, 0) : state.number("other"), other.texts.length - 1);
+    const second = Math.min(state.get("other") ?? Math.max(alike, 0), other.texts.length - 1);
     controls.push(choice(words.otherWord, other.texts.map((text, i) => [String(i), `${i + 1} ${text}`]),
       String(second), (chosen) => state.set({ other: chosen })));
     series.unshift({ name: `${axis.texts[word]} (1) · ${other.texts[second]} (2)`, values: against.cosines.map((layer) => layer[word][second]) });

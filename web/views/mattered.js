@@ -18,14 +18,11 @@ const PALE = 2; // the end of the scale of correlations: 1 has a middle shade, f
 const MAPS_AT = [8, 46]; // px: where the maps over an image begin
 
 export function matteredView(trace, state, words, ask) {
-  const whole = trace.baseline || trace;
+  const whole = trace.page.baseline || trace;
   const known = trace.findings.attribution;
   const body = [];
   if (!known) {
-    if (!trace.baseline && !trace.wanted) {
-      trace.wanted = true; // once: the answer is another trace
-      ask();
-    }
+    if (!trace.page.baseline && trace.page.once("attribution")) ask();
     body.push(element("p", { class: "muted" }, words.computing));
     return { help: words.matteredHelp, controls: [], body };
   }
@@ -70,7 +67,7 @@ function gather(whole, known, state, words) {
   const axis = whole.axes[over];
   const rows = unit === "words" && facts.own ? whole.axes[facts.own].texts
     : whole.steps.map((step) => readable(step.token)); // a label is in no axis
-  const row = Math.min(state.get("word") === "" ? rowOfCursor(whole, facts, unit, state) : state.number("word"), rows.length - 1);
+  const row = Math.min(state.get("word") ?? rowOfCursor(whole, facts, unit, state), rows.length - 1);
   // Of the output, only the tokens that had been read by then count.
   const end = over === facts.own ? row + 1 : undefined;
   const names = Object.keys(facts.measures).filter((name) => facts.measures[name][over]);
@@ -105,8 +102,9 @@ function gather(whole, known, state, words) {
 function rowOfCursor(whole, facts, unit, state) {
   const site = siteOf(whole, state);
   const first = firstWritten(whole, facts, unit);
-  if (state.get("query") === "" || site.queries !== facts.own || !site.writes) return first;
-  const written = state.number("query") + (state.get("reading") === "reads" && facts.read !== facts.own ? 0 : 1);
+  const query = state.get("query");
+  if (query === null || site.queries !== facts.own || !site.writes) return first;
+  const written = query + (state.get("reading") === "reads" && facts.read !== facts.own ? 0 : 1);
   return unit === "pieces" ? Math.max(0, written - 1) : whole.axes[facts.own].words[written] ?? first;
 }
 

@@ -40,9 +40,8 @@ export function strongestCell(shares) {
 }
 
 /** The selected cell; null: none. */
-export function markedCell(text, [rows, columns]) {
-  const cell = Number.parseInt(text, 10);
-  return Number.isInteger(cell) && cell >= 0 ? Math.min(cell, rows * columns - 1) : null;
+export function markedCell(cell, [rows, columns]) {
+  return cell === null ? null : Math.min(cell, rows * columns - 1);
 }
 
 /** Each measure: its name, its map over the image, and the strongest cell below. */

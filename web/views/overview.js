@@ -31,12 +31,11 @@ export function overviewView(trace, state, words, ask) {
   const trying = { site, head, map };
   const say = (row = cursor.row, column = null) => {
     const top = strongestOf(trying.map, row);
-    const at = { row, top, column: column ?? (row === cursor.row && state.get("key") !== "" ? cursor.column : top) };
+    const at = { row, top, column: column ?? (row === cursor.row && state.get("key") !== null ? cursor.column : top) };
     said.replaceChildren(...unbroken(sentenceOf(trace, trying.site, factsOf(trace, trying.site, trying.map, state, at, trying.head), words)));
   };
   const pick = (row, column) => {
-    const to = [row ?? cursor.row, column ?? strongestOf(map, row)];
-    const pair = pairOf(site, map, ...to, head);
+    const pair = pairOf(site, map, row ?? cursor.row, column ?? strongestOf(map, row ?? cursor.row), head);
     if (pair) state.set({ query: pair[0], key: column === null ? "" : pair[1], word: "", spot: "" });
   };
   const labels = labelsOf(site, state, words);
@@ -64,9 +63,9 @@ export function overviewView(trace, state, words, ask) {
     controls: [...siteChoices(trace, state, words), ...readingChoices(site, state, words)],
     pictured: { read: Boolean(grid) || typed > 0, written: trace.writesText && endsWith(map.rows, trace.output), line: typed ? stage.node.querySelector(".keys") : null },
     aboutBelow: true,
-    body: [...(label ? [label.node, label.said, element("h3", { class: "second" }, words.labelSecond)] : []),
-      element("div", { class: "stage" }, stage.node), said, scaleOf(map, grid, words), ...strip,
-      findingsList(trace, state, words), numbers(trace, site, map, state, cursor, head, words)],
+    body: [...(label ? [label.node, label.said, element("h3", { class: "second" }, grid ? words.labelSecondCells : words.labelSecond)] : []),
+      element("div", { class: "stage" }, stage.node), said, findingsList(trace, state, words), scaleOf(map, grid, words), ...strip,
+      numbers(trace, site, map, state, cursor, head, words)],
     film: wordsFilm(stage.node),
     figure: () => (grid ? lookFigure(lookOf(trace, site, map, cursor, grid), FIGURE_SIDE) : linesFigure(map, cursor, labels)),
   };
@@ -104,12 +103,11 @@ function labelsOf(site, state, words) {
 /** A live page computes occlusion only when it is wanted: here, when the user has stopped typing. */
 function wish(trace, said, ask) {
   const writes = trace.writesText || trace.kind.writes === "label";
-  const known = trace.findings.attribution || trace.baseline || !writes || trace.picture;
-  if (!ask || known || trace.wished) return;
-  trace.wished = true;
+  const known = trace.findings.attribution || trace.page.baseline || !writes || trace.picture;
+  if (!ask || known || !trace.page.once("wish")) return;
   setTimeout(() => {
     if (!said.isConnected) return; // another text, or another view
-    trace.wishing = true;
+    trace.page.wishing = true;
     ask();
   }, PAUSE);
 }

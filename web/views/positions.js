@@ -16,7 +16,7 @@ export function placesView(trace, state, words) {
     return { help: words.placesHelp, controls, body: [element("p", {}, words[`kind_${place.kind}`])] };
   }
   if (!place.picture) return { help, controls, body: [element("p", {}, words.noPlaces)] };
-  const [map, most] = pictureOf(place, words);
+  const [map, most] = pictureOf(place);
   const series = Object.entries(place.curves).map(([name, values]) => ({ name: named(name, words), values }));
   const low = ["alibi", "relative"].includes(place.kind) ? 0 : -1;
   const lines = curvesFigure({
@@ -37,7 +37,7 @@ export function placesView(trace, state, words) {
 }
 
 /** The map on its scale from -1 to 1, and the value at 1: the largest one, if that is not 1. */
-function pictureOf(place, words) {
+function pictureOf(place) {
   const values = place.picture.flat();
   const most = values.reduce((top, value) => Math.max(top, Math.abs(value)), 0) || 1;
   const scale = ["learned", "index"].includes(place.kind) ? most : 1;

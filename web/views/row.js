@@ -203,7 +203,7 @@ function strip(label, values, words) {
   });
   const say = (i) => {
     const at = Math.min(Math.max(i, 0), values.length - 1);
-    canvas.dataset.at = at;
+    canvas.dataset.at = String(at);
     said.textContent = `${words.dimension} ${at + 1}: ${values[at].toFixed(4)}`;
   };
   // On a narrow page the strip shrinks.

@@ -8,10 +8,10 @@ import { pictureOrTable } from "./stacks.js";
 const [HIGH, TOP, BOTTOM, RIGHT] = [250, 48, 42, 14]; // px of a panel, and of its margins
 const MOST_WIDE = 505;
 
-runView.needs = (trace) => Boolean(trace.run);
+runView.needs = (trace) => Boolean(trace.page.run);
 
 export function runView(trace, state, words) {
-  const { run } = trace;
+  const { run } = trace.page;
   const panels = panelsOf(run, words);
   const along = state.get("along") === "minutes" ? 1 : 0;
   const across = words[along ? "runMinutes" : "runSteps"];
@@ -48,7 +48,7 @@ function panelsOf({ training, validation }, words) {
 /** Round numbers from 0 to at least `high`: steps of 1, 2 or 5 × 10^n. */
 export function ticksTo(high) {
   const size = 10 ** Math.floor(Math.log10((high || 1) / 4));
-  const step = [1, 2, 5, 10].find((factor) => (high || 1) / (factor * size) <= 5) * size;
+  const step = ([1, 2, 5].find((factor) => (high || 1) / (factor * size) <= 5) ?? 10) * size;
   return Array.from({ length: Math.ceil((high || 1) / step - 1e-9) + 1 }, (_, i) => Number((i * step).toPrecision(6)));
 }
 

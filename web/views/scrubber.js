@@ -62,7 +62,7 @@ export function scrubberView(trace, state, words) {
   const parts = trace.parts().filter((part) => all.some((each) => each.part === part));
   const part = parts.includes(state.get("part")) ? state.get("part") : parts[0];
   const sites = all.filter((each) => each.part === part);
-  const site = sites.find((each) => String(each.layer) === state.get("layer")) ?? sites[sites.length - 1];
+  const site = sites.find((each) => each.layer === state.get("layer")) ?? sites[sites.length - 1];
   const pixels = site.part === "image";
   const { grid, tokens } = trace.axes[site.keys];
   const looks = looksOf(trace, site, state);
@@ -86,8 +86,9 @@ export function scrubberView(trace, state, words) {
 
 /** The map of the one cursor of all views; without it, the one with the largest weight. */
 function lookAt(looks, state) {
-  const query = Math.min(state.number("query"), Math.max(...looks.map(({ rows }) => Math.max(0, ...rows))));
-  const named = state.get("query") === "" ? -1 : looks.findIndex(({ rows }) => rows.includes(query));
+  const last = Math.max(...looks.map(({ rows }) => Math.max(0, ...rows)));
+  const query = state.get("query");
+  const named = query === null ? -1 : looks.findIndex(({ rows }) => rows.includes(Math.min(query, last)));
   return named < 0 ? strongest(looks.map(({ weights }) => Math.max(...weights))) : named;
 }
 

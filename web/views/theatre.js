@@ -33,8 +33,7 @@ theatreView.needs = (trace, live, asks) => trace.writesText && (live || !asks ||
 export function theatreView(trace, state, words, ask) {
   const { search } = trace.findings;
   if (ask && !search) {
-    if (!trace.treeAsked) ask();
-    trace.treeAsked = true; // once: the answer is another trace
+    if (trace.page.once("tree")) ask();
     return { help: words.theatreHelp, controls: [], body: [] };
   }
   if (!search?.nodes.length) return { help: words.theatreHelp, controls: [], body: [element("p", {}, words.noSearch)] };
@@ -43,12 +42,12 @@ export function theatreView(trace, state, words, ask) {
   const columns = steps(nodes).map((ids) =>
     (hideLost ? ids.filter((id) => nodes[id].fate !== "lost") : ids));
   const best = whatWasWritten(trace, nodes, leaves);
-  const chosen = state.get("node") === "" ? best : Math.min(state.number("node"), nodes.length - 1);
+  const chosen = Math.min(state.get("node") ?? best, nodes.length - 1);
   const controls = [choice(words.losers, [["show", words.show], ["hide", words.hide]],
     hideLost ? "hide" : "show", (lost) => state.set({ lost }))];
   const line = path(nodes, chosen);
   const body = [
-    ...(trace.begun && ask ? [begun(trace, words, ask)] : []),
+    ...(trace.page.begun && ask ? [begun(trace, words, ask)] : []),
     tree(nodes, columns, new Set(line), chosen, state, words),
     hypothesis(nodes, line, words),
   ];
@@ -58,8 +57,8 @@ export function theatreView(trace, state, words, ask) {
     body.splice(body.length - (map ? 2 : 1), 0, element("p", {}, element("button", {
       type: "button", id: "go-on", onclick: () => {
         state.set({ node: "" });
-        ask(trace.text, [...(trace.begun?.tokens ?? []), ...line.map((id) => nodes[id].token)], undefined,
-          [...(trace.begun?.pieces ?? []), ...line.map((id) => nodes[id].piece)]);
+        ask(trace.text, [...(trace.page.begun?.tokens ?? []), ...line.map((id) => nodes[id].token)], undefined,
+          [...(trace.page.begun?.pieces ?? []), ...line.map((id) => nodes[id].piece)]);
       },
     }, words.goOn)));
   }
@@ -90,7 +89,7 @@ function score(nodes, id) {
 /** The leaf that spells the output; if none does, the best finished one, or the best of the rest. */
 function whatWasWritten(trace, nodes, leaves) {
   const ended = leaves.filter((id) => nodes[id].fate === "finished");
-  const written = trace.findings.written.slice(trace.begun?.tokens.length ?? 0).join(" ");
+  const written = trace.findings.written.slice(trace.page.begun?.tokens.length ?? 0).join(" ");
   const spells = (id) => path(nodes, id).map((at) => nodes[at].token).join(" ");
   const end = (id) => (nodes[id].fate === "finished" ? [`${written} ${nodes[id].token}`.trim(), written] : [written]);
   const same = leaves.find((id) => end(id).includes(spells(id)));
@@ -99,7 +98,7 @@ function whatWasWritten(trace, nodes, leaves) {
 }
 
 /** The forced prefix of the search, and a button to start without it. */
-function begun({ begun: { pieces }, text }, words, ask) {
+function begun({ page: { begun: { pieces } }, text }, words, ask) {
   return element("p", { class: "chips" }, element("span", {}, words.begunWith), element("b", { id: "begun" }, spelled(pieces)),
     element("button", { type: "button", id: "from-start", onclick: () => ask(text, [], undefined, []) }, words.fromStart));
 }
@@ -109,8 +108,8 @@ function tree(nodes, columns, line, chosen, state, words) {
   const height = DOWN * Math.max(...columns.map((ids) => ids.length));
   const width = ACROSS * columns.length;
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  svg.setAttribute("width", width);
-  svg.setAttribute("height", height);
+  svg.setAttribute("width", String(width));
+  svg.setAttribute("height", String(height));
   svg.setAttribute("aria-hidden", "true");
   const box = element("div", { class: "tree" }, svg);
   box.style.width = `${width}px`;

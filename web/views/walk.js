@@ -38,7 +38,6 @@ export function walkView(trace, state, words, ask) {
   if (!site.array("query")) return { help: words.walkHelp, controls, body: [element("p", {}, words.noVectors)] };
   if (ask && trace.walk !== undefined && !isHeld(trace, site, query)) request(trace, site, query, ask);
   const walk = walkOf(trace, site, head, query);
-  walk.additive = Boolean(site.array("energy"));
   const { body, film } = scenes(trace, site, walk, state, words);
   return { help: words.walkHelp, controls, film, body: [...notes(trace, site, query, walk, words), ...body, ...details(walk, words)] };
 }
@@ -47,8 +46,8 @@ export function walkView(trace, state, words, ask) {
 function request(trace, site, query, ask) {
   const wanted = `${site.name} ${query}`;
   const known = !trace.walk || trace.walk.sites[site.name]?.queries.length;
-  if (!known || trace.walkAsked === wanted) return;
-  trace.walkAsked = wanted;
+  if (!known || trace.page.walkAsked === wanted) return;
+  trace.page.walkAsked = wanted;
   ask();
 }
 
@@ -98,7 +97,7 @@ function scenes(trace, site, walk, state, words) {
   const second = moments.some(({ op }) => !BEFORE.has(op)) ? afterScene(walk, words, onSay) : null;
   const stage = element("div", { id: "walk", class: "walk", tabindex: "0", role: "group", "aria-label": words.walkStage },
     first.node, ...(second ? [second.node] : []));
-  const legends = [first, second].filter(Boolean).map(({ scales }) => rampOf(scales, words));
+  const legends = [first, second].map((each) => each && rampOf(each.scales, words)).filter((each) => each !== null);
   const text = element("p", { id: "walk-says", class: "walk-says" });
   const chips = stagesOf(moments, walk).map((name) => element("button", { type: "button", id: `walk-stage-${name}`,
     onclick: () => plays.go(moments.findIndex(({ op }) => stageOf(op, walk) === name), true) }, words.walkStages[name]));
@@ -108,7 +107,7 @@ function scenes(trace, site, walk, state, words) {
     state.set({ part: onward.part, layer: onward.layer, moment: 0 }) }, words.walkOn(`${words[onward.part]}, ${words.layerNumber(onward.layer + 1)}`)) : null;
   // It opens at the result of the attention, where everything in the first picture has been computed.
   const result = moments.findLastIndex(({ op }) => op === "sum");
-  const asked = state.get("moment") !== "";
+  const asked = state.get("moment") !== null;
 
   const draw = (at, share) => {
     const now = moments[at];
@@ -148,7 +147,7 @@ function scenes(trace, site, walk, state, words) {
     return [0.6 * beat, 0.4 * beat];
   } };
   const plays = player({ name: "walk", stage, moments, state, words, draw, tell, shows: { ...shows, once: !asked },
-    at: asked ? Math.min(state.number("moment"), moments.length - 1) : result });
+    at: asked ? Math.min(state.get("moment") ?? 0, moments.length - 1) : result });
   const screen = element("div", {}, path, text, ...(still() ? [element("p", { class: "muted walk-still" }, words.walkStill)] : []), stage);
   return { film: plays.film(screen), body: [screen, plays.bar, ...(on ? [element("p", {}, on)] : []), ...legends, said] };
 }

@@ -23,10 +23,9 @@ export function attentionScene(trace, site, walk, words, onSay) {
     scales.push({ name, most });
     return most;
   };
-  const parts = [...entryOf(walk, names, strip, scaleOf)];
+  const entries = entryOf(walk, names, strip, scaleOf);
   const compared = scaleOf("q, k", walk.q, ...walk.rows.map(({ k }) => k));
   const asked = strip(names.query, walk.q, compared);
-  parts.push((progress) => asked.draw(walk.q, progress("query")));
   const termsMost = walk.redone ? scaleOf(walk.additive ? "v · tanh" : "q × k", ...walk.rows.map(({ terms }) => terms)) : 1;
   const restSum = total(walk.others.map(({ weight }) => weight));
   const given = walk.rows.map(({ v, weight }) => Float64Array.from(v, (value) => weight * value));
@@ -46,24 +45,25 @@ export function attentionScene(trace, site, walk, words, onSay) {
   const head = element("div", { class: "walk-key walk-head" },
     ...["name", "key", "product", "score", "power", "weight", "value"].map((name, i) =>
       element("span", { "data-column": name }, i === 0 ? "" : columnName(name, walk, names))));
+  const totals = element("span", { class: "walk-total" });
+  const sum = element("div", { class: "walk-key walk-sum" }, element("span", {}, tag("z"), ` ${words.sum}`), totals, z.canvas);
   const table = element("div", { class: "walk-keys" },
-    head, ...rows.map(({ node }) => node),
-    element("div", { class: "walk-key walk-sum" }, element("span", {}, tag("z"), ` ${words.sum}`), element("span", { class: "walk-total" }), z.canvas));
-  const totals = table.querySelector(".walk-total");
+    head, ...rows.map(({ node }) => node), sum);
   const picture = trace.axes[site.keys].grid ? pictureOf(trace, site, walk, words) : null;
   const query = element("div", { class: "walk-entry walk-query" }, element("span", {}, tag("q"), ` ${names.query}`), asked.canvas);
-  const top = element("div", { class: "walk-top" }, element("div", {}, ...parts.flatMap(({ node }) => node ?? []), query),
+  const top = element("div", { class: "walk-top" }, element("div", {}, ...entries.map(({ node }) => node), query),
     ...(picture ? [picture.canvas] : []));
   const columns = { products: "product", scale: "score", cap: "score", bias: "score", mask: "score", exp: "power", weights: "weight", sum: "value", keys: "key" };
   return {
     node: element("div", { class: "walk-attention" }, top, table),
     scales,
     draw(progress, now) {
-      parts.forEach((part) => (part.draw ?? part)(progress));
+      entries.forEach((entry) => entry.draw(progress));
+      asked.draw(walk.q, progress("query"));
       rows.forEach((row) => row.draw(progress, now));
       head.querySelectorAll("span").forEach((each) => each.classList.toggle("now", each.dataset.column === columns[now.op]));
       query.classList.toggle("now", now.op === "query");
-      table.querySelector(".walk-sum").classList.toggle("now", now.op === "sum");
+      sum.classList.toggle("now", now.op === "sum");
       const spent = rows.map(({ key }) => progress("sum", key.others ? "others" : key) * key.weight);
       const sofar = Float64Array.from(walk.z, (_, i) => total(rows.map((row) => progress("sum", row.key.others ? "others" : row.key) * row.given[i])));
       if (total(spent) > 0) z.draw(sofar);
@@ -96,7 +96,14 @@ function entryOf(walk, names, strip, scaleOf) {
   });
 }
 
-/** One key: its name, its vector above the products, the numbers, and its weighted value. */
+/**
+ * One key: its name, its vector above the products, the numbers, and its weighted value.
+ *
+ * @param {any} key of `keysOf`, or the sum of the others
+ * @param {Walked} walk
+ * @param {Words} words
+ * @param {{ k?: Strip, terms?: Strip | null, value: Strip, given: Float64Array }} strips
+ */
 function keyRow(key, walk, words, { k, terms, value, given }) {
   const cell = (name) => element("span", { class: "walk-cell", "data-cell": name });
   const [product, score, power] = ["product", "score", "power"].map(cell);

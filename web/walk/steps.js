@@ -7,18 +7,29 @@ import { Packed } from "../arrays.js";
 import { largest, readable, total } from "../trace.js";
 import { terms } from "../views/row.js";
 
+/** @type {WeakMap<RawArray, Packed>} */
+const unpacked = new WeakMap();
+
 const SHOWN = 8; // keys that get a row of their own; the others are added up in one
 
-/** A recorded vector of a query; null where the page does not hold it. */
+/**
+ * A recorded vector of a query; null where the page does not hold it.
+ *
+ * @param {Trace} trace
+ * @param {Site} site
+ * @param {number} query
+ * @returns {(name: string) => Float32Array | null}
+ */
 function heldIn(trace, site, query) {
   const one = trace.walk?.sites[site.name];
   const at = one ? one.queries.indexOf(query) : -1;
   return (name) => {
-    const raw = at < 0 ? null : one.arrays[name];
+    const raw = !one || at < 0 ? null : one.arrays[name];
     if (!raw) return null;
-    raw.unpacked ??= new Packed(raw);
     const width = raw.shape[1];
-    return raw.unpacked.window(at * width, (at + 1) * width);
+    const found = unpacked.get(raw) ?? new Packed(raw);
+    unpacked.set(raw, found);
+    return found.window(at * width, (at + 1) * width);
   };
 }
 
@@ -122,34 +133,33 @@ function predictionOf(trace, site, query) {
 export function walkOf(trace, site, head, query) {
   const facts = trace.walk?.sites[site.name];
   const held = heldIn(trace, site, query);
-  const found = { ...keysOf(site, facts, head, query), facts, head, query, heads: site.heads };
-  const width = site.array("value").shape[2];
-  found.z = weighted(found.keys, width);
-  found.mixed = held("mixed") ?? (held("output") ? sideBySide(site, query) : null);
-  for (const name of ["state", "input", "output", "normed", "hidden", "fed", "word", "after", "known", "shown"]) found[name] = held(name);
-  found.fedNormed = held("fed_normed");
+  const asked = keysOf(site, facts, head, query);
+  const { keys } = asked;
+  const [input, output, normed, fed, after, known] = ["input", "output", "normed", "fed", "after", "known"].map(held);
   // In Luong's order the new state asks; in Bahdanau's, the state before the step.
-  found.luong = Boolean(found.known) && found.input.length === found.after.length && found.input.every((value, i) => value === found.after[i]);
-  if (found.luong) found.state = found.after;
-  found.gate = site.residual_gate ?? null;
-  if (found.output) found.sum2 = added(found.state, found.output, found.gate ?? 1);
-  const stream = facts?.post ? found.normed : found.sum2;
-  if (found.fed) found.fedSum = added(stream, found.fed);
-  found.stream = stream;
-  found.prediction = predictionOf(trace, site, query);
-  const order = found.keys.map(({ i }) => i).sort((a, b) => found.keys[b].weight - found.keys[a].weight);
+  const luong = Boolean(known && input && after && input.length === after.length && input.every((value, i) => value === after[i]));
+  const state = luong ? after : held("state");
+  const gate = site.residual_gate ?? null;
+  const sum2 = state && output ? added(state, output, gate ?? 1) : null;
+  const stream = facts?.post ? normed : sum2;
+  const order = keys.map(({ i }) => i).sort((a, b) => keys[b].weight - keys[a].weight);
   // One key more than has room is not summed up: a row of its own takes no more room than the sum's.
-  const few = found.keys.length <= SHOWN + 1 ? order : order.slice(0, SHOWN);
-  found.rows = few.sort((a, b) => a - b).map((i) => found.keys[i]);
-  found.others = found.keys.filter((key) => !found.rows.includes(key));
-  found.best = found.keys[largest(found.keys.map(({ weight }) => weight))];
-  return found;
+  const few = keys.length <= SHOWN + 1 ? order : order.slice(0, SHOWN);
+  const rows = few.sort((a, b) => a - b).map((i) => keys[i]);
+  return {
+    ...asked, facts, head, query, heads: site.heads, additive: Boolean(site.array("energy")),
+    z: weighted(keys, site.known("value").shape[2]), mixed: held("mixed") ?? (output ? sideBySide(site, query) : null),
+    state, input, output, normed, fed, after, known, hidden: held("hidden"), word: held("word"), shown: held("shown"), fedNormed: held("fed_normed"),
+    luong, gate, sum2, stream, fedSum: stream && fed ? added(stream, fed) : null,
+    prediction: predictionOf(trace, site, query), rows, others: keys.filter((key) => !rows.includes(key)),
+    best: keys[largest(keys.map(({ weight }) => weight))],
+  };
 }
 
 /** The moments of the walk: the operation, and the key where there is one for each. */
 export function momentsOf(walk, site) {
   const moments = [];
-  const add = (op, key = null, sweep = 900, hold = 2600) => moments.push({ op, key, sweep, hold });
+  const add = (/** @type {string} */ op, /** @type {any} */ key = null, sweep = 900, hold = 2600) => moments.push({ op, key, sweep, hold });
   const each = (op, first, next) => {
     walk.rows.forEach((key, n) => add(op, key, n ? next : first, n ? 500 : 2200));
     if (walk.others.length) add(op, "others", next, 1500);

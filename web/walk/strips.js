@@ -1,6 +1,6 @@
 /** Vectors as strips of coloured cells, and what belongs to them. */
 
-import { element, pointIn } from "../dom.js";
+import { contextOf, element, pointIn } from "../dom.js";
 import { INK, divergingPalette, theme } from "../surface.js";
 import { number } from "../words_walk.js";
 
@@ -31,18 +31,39 @@ function colours(name) {
  * `framed`: [start, end] of cells in a frame.
  */
 export class Strip {
+  /**
+   * @param {string} label
+   * @param {number} length
+   * @param {object} form
+   * @param {number} form.most
+   * @param {number} [form.high]
+   * @param {number} [form.wide]
+   * @param {[start: number, end: number] | null} [form.framed]
+   * @param {(label: string, at: number, value: number) => void} [form.onSay]
+   */
   constructor(label, length, { most, high = 14, wide = 640, framed = null, onSay = () => {} }) {
     const lines = Math.ceil(length / LINE);
-    Object.assign(this, { length, most, framed, lines, across: Math.min(length, LINE), values: null });
+    this.length = length;
+    this.most = most;
+    this.framed = framed;
+    this.lines = lines;
+    this.across = Math.min(length, LINE);
     this.cell = Math.min(14, wide / this.across);
-    [this.width, this.high] = [this.cell * this.across, lines > 1 ? Math.min(high, 9) : high];
+    this.width = this.cell * this.across;
+    this.high = lines > 1 ? Math.min(high, 9) : high;
+    /** What is drawn. @type {Vector | null} */
+    this.values = null;
+    this.done = 0;
+    this.cursor = false;
+    /** All of its cells: what is drawn is copied from here. */
+    this.whole = document.createElement("canvas");
     this.canvas = element("canvas", { class: "strip", role: "img", "aria-label": label });
     const ratio = window.devicePixelRatio || 1;
     this.ratio = ratio;
     this.canvas.width = Math.ceil(this.width * ratio);
     this.canvas.height = Math.ceil((this.high * lines + 2) * ratio);
     this.canvas.style.width = `${this.width}px`;
-    this.context = this.canvas.getContext("2d");
+    this.context = contextOf(this.canvas);
     this.context.scale(ratio, ratio);
     this.theme = theme();
     this.palette = colours(this.theme);
@@ -55,13 +76,19 @@ export class Strip {
     });
   }
 
-  /** Draws the first `share` of the cells; the rest is faint. `cursor`: frames the last one of them. */
+  /**
+   * Draws the first `share` of the cells; the rest is faint. `cursor`: frames the last one of them.
+   *
+   * @param {Vector} values
+   */
   draw(values, share = 1, cursor = false) {
     const { context, high, across } = this;
     const done = Math.round(this.length * share);
     if (values === this.values && done === this.done && cursor === this.cursor) return;
     if (values !== this.values) this.paint(values);
-    Object.assign(this, { values, done, cursor });
+    this.values = values;
+    this.done = done;
+    this.cursor = cursor;
     const all = high * this.lines + 2;
     context.clearRect(0, 0, this.width, all);
     context.globalAlpha = FAINT;
@@ -86,11 +113,14 @@ export class Strip {
     context.drawImage(this.whole, 0, y * ratio, wide * ratio, (high + 1) * ratio, 0, y, wide, high + 1);
   }
 
-  /** All cells, drawn once: what moves then only copies parts of it. */
+  /**
+   * All cells, drawn once: what moves then only copies parts of it.
+   *
+   * @param {Vector} values
+   */
   paint(values) {
-    this.whole ??= document.createElement("canvas");
     Object.assign(this.whole, { width: this.canvas.width, height: this.canvas.height });
-    const [context, { cell, high }] = [this.whole.getContext("2d"), this];
+    const [context, { cell, high }] = [contextOf(this.whole), this];
     context.scale(this.ratio, this.ratio);
     const gap = cell >= 4 ? 1 : 0;
     for (let i = 0; i < this.length; i++) {
@@ -115,7 +145,7 @@ export class Strip {
 /** The colours' legend: what its ends mean for each group of vectors. */
 export function rampOf(scales, words) {
   const canvas = element("canvas", { class: "ramp", role: "img", "aria-label": words.walkLegend(scales) });
-  const context = canvas.getContext("2d");
+  const context = contextOf(canvas);
   [canvas.width, canvas.height] = [127, 1];
   colours(theme()).forEach((colour, i) => {
     context.fillStyle = colour;

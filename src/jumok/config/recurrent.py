@@ -30,7 +30,7 @@ class RecurrentConfig(ModelSection):
     coverage: bool = False
     gate: bool = False
     context: Literal["first-state", "every-step"] = "first-state"
-    first_state: Literal["mean", "copy"] = "mean"
+    first_state: Literal["mean", "last", "copy"] = "mean"
     readout: bool = True
     output_bias: bool = False
     dropout: Share = 0.1
@@ -56,6 +56,11 @@ class RecurrentConfig(ModelSection):
     def looks(self) -> bool:
         """Whether the decoder has attention."""
         return self.attention != "none"
+
+    @property
+    def forwards(self) -> int:
+        """How many numbers of a Memory's vector are of the direction that ends with the text."""
+        return self.dim // 2 if self.bidirectional else self.dim
 
     @property
     def word_inputs(self) -> tuple[int, ...]:
@@ -106,6 +111,8 @@ class RecurrentConfig(ModelSection):
             )
         if self.first_state == "copy" and self.attention != "none":
             raise ValueError('first_state = "copy" needs attention = "none"')
+        if self.first_state == "last" and self.attention == "none":
+            raise ValueError('first_state = "last" needs an attention: without one, the mean is it')
         if self.coverage and not self.score.covers:
             covering = (f'"{name}"' for name in names("score") if spec_of(ScoreSpec, name).covers)
             raise ValueError("coverage is a part of attention = " + " or ".join(covering))

@@ -19,7 +19,7 @@ enum { PRODUCT, COSINE, ADDITIVE };
 
 typedef struct {
     int64_t cell, dim, embedding, half; /* widths filled up to a multiple of 16; half: of one direction */
-    int64_t true_dim, true_half, encoder_layers, directions, one_vector, decoder_layers, order, score;
+    int64_t true_dim, true_half, encoder_layers, directions, one_vector, from_last, decoder_layers, order, score;
     double embedding_scale, scale; /* scale: of products; of cosines what divides by the temperature */
     const float *source_table, *target_table; /* (vocabulary, embedding) */
     const Cell *encoder;                      /* (layers, directions); NULL: the Memory is given */
@@ -42,7 +42,8 @@ typedef struct {
 static inline int64_t cell_states(const Recurrent *m) { return m->decoder_layers * parts_of(m->cell) * m->dim; }
 static inline int64_t covered_at(const Recurrent *m) { return cell_states(m) + (m->order == FEEDING ? m->embedding : 0); }
 
-/* What is kept of a sentence: its Memory and the keys, both (positions, panelled(dim)), the Memory's mean, the first
+/* What is kept of a sentence: its Memory and the keys, both (positions, panelled(dim)), the Memory's mean or the
+ * encoder's last states, the first
  * vector, and two sets of vectors of hypotheses, (beam, known). */
 static inline int64_t positions_of(const Recurrent *m, const Sentence *x) {
     return m->one_vector && x->of->tokens ? 1 : x->source;
@@ -108,15 +109,19 @@ static void exchange(RecurrentSession *s) {
     s->memory = s->stream, s->stream = read;
 }
 
+/* What both directions knew when they had read all of a sentence's `positions`, (positions, panelled(dim)). */
+static void copy_last(const Recurrent *m, const float *memory, int64_t positions, float *to) {
+    int64_t half = m->true_half;
+    memcpy(to, memory + (positions - 1) * panelled(m->dim), sizeof(float) * half);
+    if (m->directions == 2) memcpy(to + half, memory + half, sizeof(float) * half);
+}
+
 /* The last state of both directions becomes the only position of each sentence's Memory. */
 static void keep_last(RecurrentSession *s, const Request *r) {
     const Recurrent *m = rnn_of(s);
-    int64_t dim = panelled(m->dim), half = m->true_half;
-    for (int64_t i = 0; i < r->count; i++) {
-        const float *beginning = s->memory + r->offsets[i] * dim, *end = s->memory + (r->offsets[i + 1] - 1) * dim;
-        memcpy(s->stream + i * dim, end, sizeof(float) * half);
-        if (m->directions == 2) memcpy(s->stream + i * dim + half, beginning + half, sizeof(float) * half);
-    }
+    int64_t dim = panelled(m->dim);
+    for (int64_t i = 0; i < r->count; i++)
+        copy_last(m, s->memory + r->offsets[i] * dim, r->offsets[i + 1] - r->offsets[i], s->stream + i * dim);
     clear_rest(m, s->stream, r->count);
     exchange(s);
 }
@@ -144,7 +149,7 @@ static void normalise(const float *x, float *y, int64_t dim, float scale) {
     for (int64_t d = 0; d < dim; d += LANES) store_f32(y + d, load_f32(x + d) * factor);
 }
 
-/* Keeps what the decoder needs of the Memory: with it the keys, its mean, and the first vectors. */
+/* Keeps what the decoder needs of the Memory: with it the keys, its mean or last states, and the first vectors. */
 static void begin_decoder(RecurrentSession *s, const Request *r) {
     const Recurrent *m = rnn_of(s);
     int64_t dim = panelled(m->dim), first = panelled(m->first.outputs), at = 0;
@@ -164,6 +169,7 @@ static void begin_decoder(RecurrentSession *s, const Request *r) {
             for (int64_t j = 0; j < positions; j++) sum += load_f32(memory + j * dim + d);
             store_f32(s->seen + i * dim + d, sum / (float)positions);
         }
+        if (m->from_last) copy_last(m, memory, positions, s->seen + i * dim);
         memcpy(mean_of(m, x), s->seen + i * dim, sizeof(float) * m->dim);
         at += positions;
     }

@@ -93,7 +93,7 @@ class NativeRecurrent(NativeModel):
         states = config.decoder_layers * STATES[config.cell]
         self.layout = RecurrentLayout(
             CELL_KINDS.index(config.cell), filled(dim), filled(word), filled(dim // ways), dim,
-            dim // ways, len(encoder) // ways, ways, not config.looks,
+            dim // ways, len(encoder) // ways, ways, not config.looks, config.first_state == "last",
             config.decoder_layers, ORDERS.index(_order(config)), _form(config.score),
             word**0.5, self._scale(), *self._tables(source, target), *self._cells,
             self._linear("decoder.first", (states, dim), dim),

@@ -104,7 +104,7 @@ class RecurrentLayout(ctypes.Structure):
     _fields_ = [
         *((name, INTEGER) for name in ("cell", "dim", "embedding", "half")),
         *((name, INTEGER) for name in ("true_dim", "true_half", "encoder_layers")),
-        *((name, INTEGER) for name in ("directions", "one_vector", "decoder_layers")),
+        *((name, INTEGER) for name in ("directions", "one_vector", "from_last", "decoder_layers")),
         *((name, INTEGER) for name in ("order", "score")),
         *((name, REAL) for name in ("embedding_scale", "scale")),
         *((name, ADDRESS) for name in ("source_table", "target_table")),

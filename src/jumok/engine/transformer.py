@@ -93,8 +93,15 @@ class NativeEncoder(NativeTransformer):
 
     Args:
         weights: by their names in a bundle, float32.
+        integers: by their names, matrices that are already int8.
     """
 
-    def __init__(self, config: EncoderConfig, weights: Weights, kind: Precision = "fp32") -> None:
+    def __init__(
+        self,
+        config: EncoderConfig,
+        weights: Weights,
+        kind: Precision = "fp32",
+        integers: Mapping[str, Quantised] | None = None,
+    ) -> None:
         assert missing_part(config) is None
-        self._pack(config, weights, kind, (config.layers, 0))
+        self._pack(config, weights, kind, (config.layers, 0), integers)

@@ -66,17 +66,17 @@ def rows_of(state: Mapping[str, Tensor], size: int, left_out: Collection[int] = 
     if OUTPUT_BIAS in state:
         low = torch.nonzero(state[OUTPUT_BIAS][: START + 1] <= COPIED_BIAS / 2).flatten().tolist()
         for id in low:
-            twins = (each for each in range(END + 1) if each not in low)
-            twin = next((each for each in twins if _same_vectors(state, id, each)), None)
-            if twin is not None:
-                copies[id] = twin
+            twins = [each for each in _same_vectors(state, id) if each not in low]
+            if twins:
+                copies[id] = twins[0]
     kept = [id for id in range(size) if id not in copies]
     rows = {id: row for row, id in enumerate(kept)}
     order = tuple(rows[copies.get(id, id)] for id in range(size))
     return ExportedRows(order, tuple(sorted(copies)))
 
 
-def _same_vectors(state: Mapping[str, Tensor], one: int, other: int) -> bool:
-    """Whether both are read as the same."""
+def _same_vectors(state: Mapping[str, Tensor], id: int) -> list[int]:
+    """All ids that are read as this one."""
     tables = [state[name] for name in TABLES if name in state]
-    return all(torch.equal(table[one], table[other]) for table in tables)
+    same = torch.stack([(table == table[id]).all(dim=1) for table in tables]).all(dim=0)
+    return torch.nonzero(same).flatten().tolist()

@@ -17,6 +17,7 @@ from jumok.interop.families.t5 import T5
 from jumok.interop.families.trainers.eole import EOLE
 from jumok.interop.families.trainers.fairseq import FAIRSEQ
 from jumok.interop.families.trainers.joeynmt import JOEYNMT
+from jumok.interop.families.trainers.joeynmt_rnn import JOEYNMT_RNN
 from jumok.interop.families.trainers.opennmt import OPENNMT
 from jumok.interop.families.vision_encoder_decoder import VISION_ENCODER_DECODER
 from jumok.interop.families.vit import VIT
@@ -27,7 +28,7 @@ FAMILIES: tuple[ModelFamily, ...] = (
     *(BERT, MEGATRON_BERT, ROBERTA, DISTILBERT, VIT, VISION_ENCODER_DECODER),
     *(GPT2, *LLAMAS, *GGUF_LLAMAS, NEOX),
     *(MARIAN, MARIAN_NMT, BART, BLENDERBOT, M2M100, MBART, PEGASUS, T5),
-    *(JOEYNMT, EOLE, OPENNMT, FAIRSEQ, G2P),
+    *(JOEYNMT, JOEYNMT_RNN, EOLE, OPENNMT, FAIRSEQ, G2P),
 )
 BY_KIND = {kind: family for family in FAMILIES for kind in family.kinds}
 

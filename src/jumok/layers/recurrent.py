@@ -231,14 +231,23 @@ class RecurrentLayer(nn.Module):
 
     def last(self, states: States, allowed: Allowed | None = None) -> Float[Tensor, "batch dim"]:
         """What each direction knew when it had read everything."""
-        at_end = states[:, -1]
-        if allowed is not None:
-            end = allowed.sum(dim=1) - 1
-            at_end = states[torch.arange(end.shape[0], device=end.device), end]
-        if self.backwards is None:
-            return at_end
-        half = self.forwards.dim
-        return torch.cat([at_end[:, :half], states[:, 0, half:]], dim=-1)
+        forwards = states.shape[2] if self.backwards is None else self.forwards.dim
+        return last_states(states, allowed, forwards)
+
+
+def last_states(
+    states: States, allowed: Allowed | None, forwards: int
+) -> Float[Tensor, "batch dim"]:
+    """What each direction of a layer knew when it had read everything.
+
+    Args:
+        forwards: how many numbers of each state are of the direction that ends with the text.
+    """
+    at_end = states[:, -1]
+    if allowed is not None:
+        end = allowed.sum(dim=1) - 1
+        at_end = states[torch.arange(end.shape[0], device=end.device), end]
+    return torch.cat([at_end[:, :forwards], states[:, 0, forwards:]], dim=-1)
 
 
 def reversed_rows(states: States, allowed: Allowed | None) -> States:

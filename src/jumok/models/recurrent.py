@@ -154,6 +154,7 @@ class RecurrentParts:
             self._embedding("decoder", table),
             cells,
             None if config.first_state == "copy" else Linear(config.dim, layers * parts * dim),
+            config.forwards if config.first_state == "last" else None,
             Linear(known, config.embedding) if config.readout else nn.Identity(),
             self._dropout(),
             Projection(output, bias=config.output_bias),

@@ -9,7 +9,7 @@
 
 `attend` is attention over the Memory. The output of a step is h_t = tanh(W [s_t, ...]), from which
 the next word is predicted; without a readout it is s_t. The first state is tanh(W m), with m the
-mean of the Memory, or m itself.
+mean of the Memory or the encoder's last states, or m itself.
 
 Source: Sutskever et al. 2014; Cho et al. 2014; Bahdanau et al. 2015; Luong et al. 2015,
 section 3.3 (input feeding); Wu et al. 2016, section 3 (GNMT); lecture 004.
@@ -26,7 +26,7 @@ from jumok.attention.scored import ScoredAttention
 from jumok.kernels.linear import Linear, Projection
 from jumok.layers.dropout import Dropout
 from jumok.layers.embedding import Embedding
-from jumok.layers.recurrent import CellStack
+from jumok.layers.recurrent import CellStack, last_states
 from jumok.models.memory import Memory
 from jumok.shapes import Float, Int, Tensor
 
@@ -81,7 +81,9 @@ class DecoderParts:
     """The parts of every RNN decoder.
 
     Attributes:
-        first: from the mean of the Memory to the first states; None: they are that mean.
+        first: from one vector of the Memory to the first states; None: they are that vector.
+        forwards: that vector is the encoder's last states, of which so many numbers are those of
+            the direction that ends with the text; None: it is the mean of the Memory.
         readout: from [state, ...] to a step's output h, of the width of `output`; an Identity: h is
             the state.
         output: from h to logits.
@@ -90,6 +92,7 @@ class DecoderParts:
     embedding: Embedding
     cells: CellStack
     first: Linear | None
+    forwards: int | None
     readout: Linear | nn.Identity
     dropout: Dropout
     output: Projection
@@ -106,6 +109,7 @@ class RecurrentDecoder(nn.Module):
         self.embedding = parts.embedding
         self.cells = parts.cells
         self.first = parts.first
+        self.forwards = parts.forwards
         self.readout = parts.readout
         self.dropout = parts.dropout
         self.output = parts.output
@@ -140,11 +144,14 @@ class RecurrentDecoder(nn.Module):
     def start(self, memory: Memory) -> RecurrentState:
         """The first states, and the Memory's keys once for all steps."""
         rows = torch.arange(memory.states.shape[0], device=memory.states.device)
-        mean = memory.mean()
-        if self.first is None:
-            cells = mean[:, None, None].expand(-1, *self.cells.shape)
+        if self.forwards is None:
+            known = memory.mean()
         else:
-            cells = torch.tanh(self.first(mean)).view(-1, *self.cells.shape)
+            known = last_states(memory.states, memory.allowed, self.forwards)
+        if self.first is None:
+            cells = known[:, None, None].expand(-1, *self.cells.shape)
+        else:
+            cells = torch.tanh(self.first(known)).view(-1, *self.cells.shape)
         return RecurrentState(cells, memory, rows)
 
     @observable

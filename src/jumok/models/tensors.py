@@ -172,7 +172,7 @@ def writer(config: RecurrentConfig) -> Shapes:
     shapes = Shapes()
     if config.readout:
         shapes |= linear("readout", sum(config.readout_inputs), config.embedding)
-    if config.first_state == "mean":
+    if config.first_state != "copy":
         states = config.decoder_layers * STATES[config.cell] * config.dim
         shapes |= linear("first", config.dim, states)
     for layer in range(config.decoder_layers):

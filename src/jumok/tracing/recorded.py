@@ -16,7 +16,7 @@ from jumok.inspection.hooks.recording import Activations, Fact, RecordedPass, To
 from jumok.inspection.page.picture import TracePicture
 from jumok.inspection.sites import SiteBuilder, numpy_of
 from jumok.inspection.trace import Array, Axis, Level, Mask, Site, Step, Trace
-from jumok.tracing.adapters import ModelAdapter, partitions_of, steps_of, text_axis
+from jumok.tracing.adapters import ModelAdapter, steps_of, text_axis
 from jumok.tracing.search_tree import SearchTreeBuilder
 
 Nodes = Sequence[int]
@@ -319,8 +319,7 @@ def _steps(
             gate = float(call.gates[column if len(call.gates) > 1 else 0][row, 0])
         best = tuple(zip(named[1:], values[row][column], strict=True))
         value = float(call.log_probabilities[row, column, token])
-        (sums,) = partitions_of(torch.from_numpy(call.log_probabilities[row, column])[None])
-        steps.append(Step(named[0], value, best, gate, tuple(ids[row][column]), sums))
+        steps.append(Step(named[0], value, best, gate, tuple(ids[row][column])))
     return tuple(steps)
 
 

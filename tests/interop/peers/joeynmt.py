@@ -1,5 +1,6 @@
-"""Makes joeynmt.json with the code of JoeyNMT: `python -m tests.interop.peers.joeynmt` where
-joeynmt 2.3.0 is installed (benchmarks/requirements/joeynmt.txt), which jumok needs not be.
+"""Makes joeynmt.json and joey_rnn.json with the code of JoeyNMT: `python -m
+tests.interop.peers.joeynmt` where joeynmt 2.3.0 is installed (benchmarks/requirements/joeynmt.txt),
+which jumok needs not be.
 """
 
 import json
@@ -7,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import torch
+from joeynmt.attention import BahdanauAttention, LuongAttention
 from joeynmt.config import _check_special_symbols
 from joeynmt.model import build_model
 from joeynmt.search import beam_search, greedy
@@ -34,6 +36,18 @@ MODELS: dict[str, dict[str, Any]] = {
     },
 }
 
+RNNS: dict[str, dict[str, Any]] = {
+    "gru": {"words": (BOTH, BOTH), "tied": (True, False), "speaks": 3},
+    "lstm": {
+        "words": (ENGLISH, BOTH), "tied": (False, False), "cell": "lstm", "attention": "luong",
+        "layers": (2, 3), "widths": (23, 29, 31), "scale": True, "speaks": 2,
+    },
+    "narrow": {
+        "words": (BOTH, BOTH), "tied": (False, True), "cell": "lstm", "feeds": False,
+        "widths": (13, 37, 37), "speaks": 38,
+    },
+}  # fmt: skip
+
 END = 3
 LONGEST, ALPHA = 13, 0.7
 """Of translations, without END, and the length penalty of beams."""
@@ -54,6 +68,35 @@ def made(
         "tied_embeddings": tied[0], "tied_softmax": tied[1], "initializer": "xavier_uniform",
         "encoder": side, "decoder": side | {"num_layers": 2},
     }  # fmt: skip
+    return described_model(config, words, sides, speaks)
+
+
+def made_rnn(
+    words: Any, tied: Any, cell: str = "gru", attention: str = "bahdanau", layers: Any = (1, 1),
+    widths: Any = (17, 29, 31), scale: bool = False, feeds: bool = True, speaks: int = 4,
+) -> Any:  # fmt: skip
+    """As `made`, of an RNN.
+
+    Args:
+        widths: of a direction of the encoder, of the decoder, and of words.
+    """
+    symbols = SimpleNamespace(**_check_special_symbols({}))
+    sides = [Vocabulary(list(each), symbols) for each in words]
+    embeddings = {"embedding_dim": widths[2], "scale": scale}
+    common = {"type": "recurrent", "rnn_type": cell, "embeddings": embeddings, "dropout": 0.1}
+    config = {
+        "tied_embeddings": tied[0], "tied_softmax": tied[1], "initializer": "xavier_uniform",
+        "encoder": common | {"hidden_size": widths[0], "num_layers": layers[0]},
+        "decoder": common | {
+            "hidden_size": widths[1], "num_layers": layers[1], "attention": attention,
+            "input_feeding": feeds, "init_hidden": "bridge", "hidden_dropout": 0.2,
+        },
+    }  # fmt: skip
+    return described_model(config, words, sides, speaks)
+
+
+def described_model(config: Any, words: Any, sides: Any, speaks: int) -> Any:
+    """Numbers of the model that these settings make."""
     model = build_model(json.loads(json.dumps(config)), *sides).eval()
     tensors = fill(model.state_dict())
     real = torch.arange(7) < torch.tensor([[7], [4]])
@@ -64,6 +107,8 @@ def made(
     for part in model.modules():
         if isinstance(part, MultiHeadedAttention):
             part.softmax.register_forward_hook(lambda *call: seen.append(call[2]))
+        if isinstance(part, BahdanauAttention | LuongAttention):
+            part.register_forward_hook(lambda *call: seen.append(call[2][1]))
     states, last = model._encode(read, real.sum(1), real[:, None])
     every = torch.ones(2, 1, 7, dtype=torch.bool)
     logits, *_ = model._decode(states, last, real[:, None], written, 7, None, None, every)
@@ -109,18 +154,23 @@ def until_end(row: list[int]) -> list[int]:
 def translated(model: Any, rows: int, seed: int, beam: int = 1) -> Any:
     """What it writes for random sources, and the scores of beams; a sentence may be of one END."""
     read = sentences(rows, seed)
+    longest_first = (read != 1).sum(1).argsort(descending=True, stable=True)
+    read = read[longest_first]
     mask = (read != 1)[:, None]
-    states, _ = model._encode(read, mask.sum(2)[:, 0], mask)
+    states, last = model._encode(read, mask.sum(2)[:, 0], mask)
+    back = longest_first.argsort().tolist()
     options: dict[str, Any] = {"min_output_length": 0, "return_prob": "hyp"}
     if beam == 1:
-        found, _, _ = greedy(mask, LONGEST + 1, model, states, None, **options)
-        return [until_end(row) for row in found.tolist()], []
-    found, scores, _ = beam_search(model, beam, states, None, mask, LONGEST + 1, ALPHA, **options)
-    return [until_end(row) for row in found.tolist()], [round(x, 6) for (x,) in scores.tolist()]
+        found, _, _ = greedy(mask, LONGEST + 1, model, states, last, **options)
+        return [until_end(found.tolist()[row]) for row in back], []
+    found, scores, _ = beam_search(model, beam, states, last, mask, LONGEST + 1, ALPHA, **options)
+    rounded = [round(x, 6) for (x,) in scores.tolist()]
+    return [until_end(found.tolist()[row]) for row in back], [rounded[row] for row in back]
 
 
 if __name__ == "__main__":
-    found = {name: made(**options) for name, options in MODELS.items()}
-    (PAGES / "joeynmt.json").write_text(
-        json.dumps(found, ensure_ascii=False, separators=(",", ":"))
-    )
+    for file, make, models in (("joeynmt", made, MODELS), ("joey_rnn", made_rnn, RNNS)):
+        found = {name: make(**options) for name, options in models.items()}
+        (PAGES / f"{file}.json").write_text(
+            json.dumps(found, ensure_ascii=False, separators=(",", ":"))
+        )

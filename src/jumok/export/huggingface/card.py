@@ -5,7 +5,7 @@ import json
 from jumok.bundle.card import card_text
 from jumok.bundle.reading import Bundle
 from jumok.config.captioner import CaptionerConfig
-from jumok.config.masked import MaskedConfig
+from jumok.config.masked import MaskedConfig, TextClassifierConfig
 from jumok.config.pictures import ImageClassifierConfig
 from jumok.config.section import ModelSection
 from jumok.config.transformer import TransformerConfig
@@ -15,6 +15,7 @@ TAGS = {
     "translation": "translation",
     "language-model": "text-generation",
     "masked-lm": "fill-mask",
+    "text-classification": "text-classification",
     "image-classification": "image-classification",
     "captioning": "image-to-text",
 }
@@ -75,6 +76,8 @@ def _loading_lines(section: ModelSection, auto: str, example: str) -> str:
         load = _LOAD_IMAGE.format(auto=auto, classes=classes, tokenizer=_LOAD_TOKENIZER)
         return load + _WRITES.format(given="**inputs")
     start = _LOAD.format(auto=auto, text=json.dumps(example, ensure_ascii=False))
+    if isinstance(section, TextClassifierConfig):
+        return start + _NAMES
     if isinstance(section, MaskedConfig):
         return start + _READS
     given = "**inputs" if isinstance(section, TransformerConfig) else "inputs.input_ids"

@@ -20,6 +20,7 @@ from jumok.export.rows import ExportedRows
 from jumok.interop.checking import LARGEST_DIFFERENCE, TEXTS, image_shape, random_images
 from jumok.models.captioner import CaptionerModel
 from jumok.models.causal import CausalLanguageModel
+from jumok.models.classifier import TextClassifier
 from jumok.models.encoder_decoder import Transformer
 from jumok.models.image_classifier import ImageClassifier
 from jumok.models.masked import MaskedLanguageModel, MissingHead
@@ -62,16 +63,16 @@ def compared(
 
 
 def _compared_texts(both: "_Both", bundle: Bundle, options: ExportOptions) -> str:
-    masked = isinstance(both.mine, MaskedLanguageModel)
+    reads = isinstance(both.mine, MaskedLanguageModel | TextClassifier)
     writer, outputs = GreedyWriter(bundle), ""
-    tokenizer, cuts = tokenizer_of(bundle) if masked else writer.tokenizer, both.tokenizer()
+    tokenizer, cuts = tokenizer_of(bundle) if reads else writer.tokenizer, both.tokenizer()
     texts = list(dict.fromkeys((*options.examples, *TEXTS)))[:LINES]
     most = min(LONGEST_INPUT, bundle.config.max_tokens // 2)
     for text in texts:
         ids = tokenizer.encode(text)
         both.compare_ids(both.read(ids), list(cuts(text)["input_ids"]), text)
         both.compare_numbers(both.read(ids[:most]))
-    if options.precision == "fp32" and not masked:
+    if options.precision == "fp32" and not reads:
         inputs = writer.inputs(options.examples)
         given = [torch.tensor([both.there(both.read(ids))]) for ids in inputs]
         found = [both.written(each, writer)[len(writer.opening) :] for each in given]
@@ -186,6 +187,8 @@ class _Both:
                 return self.mine.decoder.logits(self.mine.hidden(ids))[..., kept]
             case MaskedLanguageModel(head=MissingHead()):
                 return self.mine.encoder(ids)
+            case TextClassifier():
+                return self.mine.logits(self.mine.encoder(ids), None)
         logits: Tensor = self.mine(ids)
         return logits[..., kept]
 

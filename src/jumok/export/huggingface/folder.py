@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from jumok.bundle.reading import Bundle
 from jumok.bundle.tensor_file import write_tensors
 from jumok.config.captioner import CaptionerConfig
-from jumok.config.masked import MaskedConfig, TextClassifierConfig
+from jumok.config.masked import EncoderConfig, TextClassifierConfig
 from jumok.config.pictures import ImageClassifierConfig
 from jumok.config.section import ModelSection
 from jumok.config.transformer import TransformerConfig
@@ -21,7 +21,7 @@ from jumok.data.texts.tokenizer import BYTE_KIND, ByteTokenizer
 from jumok.export.equivalents import differences, equivalent
 from jumok.export.format import ExportFormat, ExportOptions, Obstacle
 from jumok.export.huggingface.card import readme
-from jumok.export.huggingface.targets import CLASSES, TransformersClass
+from jumok.export.huggingface.targets import CLASSES, TransformersClass, most_labels
 from jumok.export.huggingface.tokenizer_files import (
     tokenizer_file,
     tokenizer_of,
@@ -77,16 +77,15 @@ def best_fit(section: ModelSection, rows: int) -> Fit | None:
 def obstacle(bundle: Bundle) -> Obstacle | None:
     """What no class of transformers holds."""
     fit = best_fit(bundle.section, bundle.config.vocabulary_size)
-    if isinstance(bundle.section, TextClassifierConfig):
-        return Obstacle(
-            "the classifiers of texts of transformers have a further layer with a tanh before the "
-            "one that gives the labels"
-        )
     if fit is None:
         kind = bundle.config.model.get("kind")
         return Obstacle(f'no class of transformers is such a model (kind = "{kind}")')
     if fit.differs:
         return Obstacle(f"{fit.target.architecture} is the nearest class", fit.differs)
+    if isinstance(bundle.section, TextClassifierConfig):
+        most, labels = most_labels(bundle.section), len(bundle.config.labels)
+        if labels > most:
+            return Obstacle(f"{labels} labels, and its head has room for {most}")
     if any(bundle.config.languages) and tokens_around(bundle).closing is None:
         return Obstacle("several pairs of languages")
     if isinstance(bundle.section, ImageClassifierConfig):
@@ -116,14 +115,15 @@ def write(bundle: Bundle, folder: Path, options: ExportOptions) -> str:
     section, size = bundle.section, bundle.config.vocabulary_size
     mine = load_model(bundle)
     state = mine.state_dict()
-    masked = isinstance(section, MaskedConfig)
-    rows = rows_of(state, size + masked)
+    masks = isinstance(section, EncoderConfig)
+    rows = rows_of(state, size + masks)
     fit = best_fit(section, rows.rows)
     assert fit is not None
     with torch.device("meta"):
         other = build(fit.wanted, DataSizes(size, len(bundle.config.labels)))
     weights = equivalent(section, state, fit.wanted, other)
     tensors = fit.target.family.table(fit.settings, fit.names).write(weights, rows.vocabulary)
+    tensors |= fit.target.head(weights)
     if options.precision == "bf16":
         tensors = {name: tensor.bfloat16() for name, tensor in tensors.items()}
     folder.mkdir()
@@ -158,15 +158,14 @@ def _write_settings(
     """Writes config.json, and beside it how images are read and how texts are written."""
     if (images := config.pop(PREPROCESSOR, None)) is not None:
         write_json(folder / PREPROCESSOR, images)
-    if isinstance(bundle.section, ImageClassifierConfig):
-        labels = dict(enumerate(bundle.config.labels))
+    if labels := dict(enumerate(bundle.config.labels)):
         config |= {"id2label": labels, "label2id": {name: id for id, name in labels.items()}}
-    else:
+    if not isinstance(bundle.section, ImageClassifierConfig):
         config |= marks_of(rows, bundle)
     if isinstance(bundle.section, CaptionerConfig):
         config["decoder"] |= rows.marks
     write_json(folder / "config.json", config)
-    if not isinstance(bundle.section, MaskedConfig | ImageClassifierConfig):
+    if not isinstance(bundle.section, EncoderConfig | ImageClassifierConfig):
         _write_generation(folder, bundle, rows)
 
 

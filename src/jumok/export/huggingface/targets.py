@@ -4,13 +4,16 @@ Whether the class computes what the model does is decided by the way back: the c
 [model], as an import reads it, beside the model's own (`jumok.export.equivalents`).
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
+
+import torch
+from torch import Tensor
 
 from jumok.config.captioner import CaptionerConfig, StackDecoderConfig
 from jumok.config.causal import CausalConfig
-from jumok.config.masked import MaskedConfig
+from jumok.config.masked import MaskedConfig, TextClassifierConfig
 from jumok.config.pictures import ImageClassifierConfig
 from jumok.config.section import ModelSection, Section
 from jumok.config.stack import StackConfig
@@ -20,6 +23,7 @@ from jumok.data.special_tokens import END, PAD, SPECIAL, START
 from jumok.interop.activations import activation_there
 from jumok.interop.families.bart import BART, MBART, PEGASUS
 from jumok.interop.families.bert import BERT
+from jumok.interop.families.distilbert import DISTILBERT, DistilBertSettings
 from jumok.interop.families.gpt2 import GPT2
 from jumok.interop.families.llama import LLAMAS
 from jumok.interop.families.marian import MARIAN
@@ -49,6 +53,7 @@ class TransformersClass:
             below the file's name.
         names: (section) -> names of tensors that its file has, from which a reader knows what of
             the class it is.
+        head: (our weights) -> tensors of a head that has another form there, and is not read.
     """
 
     architecture: str
@@ -56,6 +61,7 @@ class TransformersClass:
     section: type[ModelSection]
     config: Callable[[Any, int], ConfigValues]
     names: Callable[[Any], tuple[str, ...]] = lambda _: ()
+    head: Callable[[Mapping[str, Tensor]], dict[str, Tensor]] = lambda _: {}
 
 
 def _translator(config: TransformerConfig, rows: int) -> ConfigValues:
@@ -244,6 +250,51 @@ def _masked_names(config: MaskedConfig) -> tuple[str, ...]:
     return ("bert.", "cls.predictions.transform.dense.weight") if config.head else ()
 
 
+def _distilbert(config: TextClassifierConfig, rows: int) -> ConfigValues:
+    return {
+        "vocab_size": rows,
+        "dim": config.dim,
+        "n_layers": config.layers,
+        "n_heads": config.heads,
+        "hidden_dim": config.feedforward,
+        "activation": "gelu",
+        "dropout": config.dropout,
+        "attention_dropout": config.attention_dropout,
+        "seq_classif_dropout": config.dropout,
+        "max_position_embeddings": config.max_length,
+        "pad_token_id": PAD,
+        "tie_word_embeddings": True,
+    }
+
+
+def _reading_labels(settings: DistilBertSettings, tensors: Collection[str]) -> TextClassifierConfig:
+    """The section of a classifier that reads the first state."""
+    sizes = DISTILBERT.section(settings, tensors).model_dump(exclude={"kind", "head"})
+    return TextClassifierConfig(**sizes, pooling="first")
+
+
+def most_labels(config: TextClassifierConfig) -> int:
+    """How many labels `_labels_through_relu` has room for."""
+    return config.dim // 2
+
+
+def _labels_through_relu(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """One layer as two with a ReLU between them: x = relu(x) - relu(-x), which is exact."""
+    weight, bias = weights["output.weight"], weights["output.bias"]
+    labels, dim = weight.shape
+    inner, inner_bias = weight.new_zeros(dim, dim), bias.new_zeros(dim)
+    inner[: 2 * labels] = torch.cat((weight, -weight))
+    inner_bias[: 2 * labels] = torch.cat((bias, -bias))
+    outer, ones = weight.new_zeros(labels, dim), torch.eye(labels)
+    outer[:, : 2 * labels] = torch.cat((ones, -ones), dim=1)
+    return {
+        "pre_classifier.weight": inner,
+        "pre_classifier.bias": inner_bias,
+        "classifier.weight": outer,
+        "classifier.bias": torch.zeros(labels),
+    }
+
+
 def _vit(config: ImageClassifierConfig, rows: int) -> ConfigValues:  # noqa: ARG001
     return _vit_encoder(config.encoder)
 
@@ -341,6 +392,18 @@ CLASSES: tuple[TransformersClass, ...] = (
     TransformersClass("Qwen3ForCausalLM", QWEN3, CausalConfig, _qwen),
     TransformersClass("BertForMaskedLM", BERT, MaskedConfig, _bert, _masked_names),
     TransformersClass("MegatronBertForMaskedLM", MEGATRON_BERT, MaskedConfig, _bert, _masked_names),
+    TransformersClass(
+        "DistilBertForSequenceClassification",
+        replace(
+            DISTILBERT,
+            section=_reading_labels,
+            theirs=lambda _: "AutoModelForSequenceClassification",
+        ),
+        TextClassifierConfig,
+        _distilbert,
+        lambda _: ("distilbert.",),
+        _labels_through_relu,
+    ),
     TransformersClass("ViTForImageClassification", VIT, ImageClassifierConfig, _vit),
     TransformersClass(
         "DeiTForImageClassification",

@@ -9,7 +9,7 @@ from jumok.bundle import huggingface, reading
 from jumok.bundle.card import LanguageTokens
 from jumok.bundle.reading import Bundle
 from jumok.config.causal import CausalConfig
-from jumok.config.masked import EncoderConfig, MaskedConfig
+from jumok.config.masked import EncoderConfig
 from jumok.data.json_tokenizer import JsonTokenizer
 from jumok.data.pair_tokenizer import PairTokenizer
 from jumok.data.special_tokens import END, PAD, START, UNKNOWN
@@ -57,7 +57,7 @@ def write_tokenizer(
 ) -> None:
     """Writes tokenizer.json, tokenizer_config.json, and those of a MarianTokenizer."""
     section, model = bundle.section, tokenizer_file(bundle).read_bytes()
-    masked = isinstance(section, MaskedConfig)
+    masked = isinstance(section, EncoderConfig)
     pieces = tokenizer.pieces(rows.kept()[: tokenizer.size])
     named = {"pad_token": PAD, "unk_token": UNKNOWN, "bos_token": START, "eos_token": END}
     if masked:

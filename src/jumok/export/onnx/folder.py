@@ -7,7 +7,7 @@ from typing import Any
 from jumok.bundle.reading import TOKENIZER, Bundle
 from jumok.config.captioner import CaptionerConfig
 from jumok.config.causal import CausalConfig
-from jumok.config.masked import MaskedConfig
+from jumok.config.masked import EncoderConfig
 from jumok.config.pictures import ImageClassifierConfig
 from jumok.config.recurrent import RecurrentConfig
 from jumok.config.stack import StackConfig
@@ -68,8 +68,8 @@ def write(bundle: Bundle, folder: Path, options: ExportOptions) -> str:
 
 def _write_texts(folder: Path, bundle: Bundle, options: ExportOptions) -> None:
     """How texts are cut; a tokenizer that has no other form is written as it is."""
-    masked = isinstance(bundle.section, MaskedConfig)
-    rows = ExportedRows(tuple(range(bundle.config.vocabulary_size + masked)))
+    masks = isinstance(bundle.section, EncoderConfig)
+    rows = ExportedRows(tuple(range(bundle.config.vocabulary_size + masks)))
     try:
         write_tokenizer(folder, bundle, rows, tokenizer_of(bundle))
     except ConfigError as error:

@@ -30,6 +30,7 @@ class Session:
             import onnxruntime
         settings = onnxruntime.SessionOptions()
         settings.log_severity_level = 3
+        settings.enable_cpu_mem_arena = settings.enable_mem_pattern = False  # which only grow
         self._session = onnxruntime.InferenceSession(
             file, settings, providers=["CPUExecutionProvider"]
         )

@@ -51,10 +51,12 @@ def write_graphs(bundle: Bundle, folder: Path, options: ExportOptions) -> str:
         return _write_labels(model, bundle, folder)
     if isinstance(model, MaskedLanguageModel | TextClassifier):
         return _write_reader(model, bundle, folder, options)
-    compared = _write_writer(model, bundle, folder, options)
+    writer = GreedyWriter(bundle)
+    compared = _write_writer(model, writer, folder, options)
     if options.precision == "fp32":
         return compared
-    return f"{compared} in fp32; {quantize(folder, GreedyWriter(bundle), options)}"
+    del model  # which was prepared for tracing
+    return f"{compared} in fp32; {quantize(folder, writer, options)}"
 
 
 def _trace(
@@ -91,13 +93,15 @@ def _write_reader(
     return checking.compare_reading(folder, expected)
 
 
-def _write_writer(model: nn.Module, bundle: Bundle, folder: Path, options: ExportOptions) -> str:
-    writer, inputs = GreedyWriter(bundle), []
+def _write_writer(
+    model: nn.Module, writer: GreedyWriter, folder: Path, options: ExportOptions
+) -> str:
+    bundle = writer.bundle
     section = bundle.section
     if isinstance(section, CaptionerConfig):
         reader = picture_reader_of(section)
         read: Any = list(_images(reader.shape, reader.kind, LINES))
-        inputs = read
+        inputs: Any = read
     else:
         inputs = writer.inputs(options.examples)
         continues = isinstance(model, CausalLanguageModel)

@@ -8,13 +8,11 @@ are passed as JSON and inserted as text only.
 import base64
 import hashlib
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from html import escape
 from importlib.metadata import version
-from pathlib import Path
 from typing import Literal
 from urllib.parse import urljoin
 
@@ -35,6 +33,7 @@ from jumok.inspection.page.arrays import (
     size_of,
     weights_apart,
 )
+from jumok.inspection.page.bundle import bundle
 from jumok.inspection.page.packing import (
     WalkFocus,
     bare,
@@ -64,11 +63,6 @@ VECTOR_NAMES = ("query", "key", "value")
 
 STYLES = ("base", "page", "overview", "findings", "views", "walk", "flow", "tours")
 """The files of `web/style/` that a page of `jumok look` has."""
-
-IMPORT = re.compile(r"^import (?P<names>\{[^}]*\}) from \"(?P<path>[^\"]+)\";\n", re.MULTILINE)
-EXPORT = re.compile(
-    r"^export (?P<what>(?:async )?(?:function|class|const|let) (?P<name>\w+))", re.MULTILINE
-)
 
 
 @dataclass(frozen=True)
@@ -217,11 +211,12 @@ def document(
         styles: names of files of `web/style/`.
         blobs: bytes that the page holds besides, in base64, by the ids of their elements; among
             them may be WebAssembly, which the page may then run.
+        asks: a server sends the page, and answers it: its script keeps the comments of the source.
         packed: the arrays of the data, for a file that is kept: it is compressed. None: the page
-            stays readable, as those that a server sends.
+            stays readable.
         head: None: the page is not to be found by others.
     """
-    script = bundle(entry) if packed is None else bare(bundle(entry))
+    script = bundle(entry) if asks else bare(bundle(entry))
     style = "".join(
         (source_folder() / "style" / f"{each}.css").read_text("utf-8") for each in styles
     )
@@ -319,34 +314,6 @@ def _each_array(site: Site, form: ArrayForm, few: bool) -> Iterator[tuple[str, P
             yield name, rounded(array)
         else:
             yield name, exact(array)
-
-
-@cache
-def bundle(entry: str = "page.js") -> str:
-    """All modules that `entry` needs as one script, each after the modules that it imports."""
-    parts: dict[Path, str] = {}
-    _add_module(source_folder() / entry, parts)
-    return '"use strict";\n(() => {\n' + "\n".join(parts.values()) + "})();\n"
-
-
-def _add_module(module: Path, parts: dict[Path, str]) -> None:
-    """Adds the imports of `module` to `parts`, then the module as a function with its own scope."""
-    if module in parts:
-        return
-    text = module.read_text(encoding="utf-8")
-    for statement in IMPORT.finditer(text):
-        _add_module((module.parent / statement["path"]).resolve(), parts)
-    numbers = {path: number for number, path in enumerate(parts)}
-
-    def taken(statement: re.Match[str]) -> str:
-        number = numbers[(module.parent / statement["path"]).resolve()]
-        return f"const {statement['names']} = module{number};\n"
-
-    exported = ", ".join(statement["name"] for statement in EXPORT.finditer(text))
-    text = EXPORT.sub(r"\g<what>", IMPORT.sub(taken, text))
-    parts[module] = (
-        f"const module{len(parts)} = (() => {{\n{text}return {{ {exported} }};\n}})();\n"
-    )
 
 
 def _sha256(text: str) -> str:

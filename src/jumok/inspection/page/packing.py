@@ -26,7 +26,7 @@ NODE_DIGITS = 6
 WALK_BYTES = 96 << 10
 """The most bytes of a walk's vectors in a page: 14 tokens in a decoder's layer of width 128."""
 
-COMMENT = re.compile(r"^[ \t]*(?:/\*\*.*?\*/|//[^\n]*)\n", re.DOTALL | re.MULTILINE)
+COMMENT = re.compile(r"^[ \t]*(?:/\*\*(?:[^*]|\*(?!/))*\*/|//[^\n]*)\n", re.MULTILINE)
 INDENT = re.compile(r"^[ \t]+", re.MULTILINE)
 
 

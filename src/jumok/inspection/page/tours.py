@@ -290,13 +290,13 @@ def _safely(is_right: Callable[[object], bool], value: object) -> bool:
 @cache
 def state_names() -> tuple[str, ...]:
     """The names that a link of the page may have."""
-    return tuple(re.findall(r"^  (\w+):", _source_table("state.js", "DEFAULTS"), re.MULTILINE))
+    return tuple(re.findall(r"^  (\w+):", _source_table("state.js", "FIELDS"), re.MULTILINE))
 
 
 @cache
 def view_names() -> tuple[str, ...]:
     """The names of the page's views."""
-    return tuple(re.findall(r'"(\w+)"', _source_table("questions.js", "QUESTIONS")))
+    return tuple(re.findall(r"(\w+): \w+View\b", _source_table("views/catalog.js", "QUESTIONS")))
 
 
 @cache

@@ -12,7 +12,7 @@ from jumok.interop.source import Source, SourceLayout
 if TYPE_CHECKING:
     from jumok.interop.containers import Container
 
-KIND = "joeynmt transformer"
+KIND, RECURRENT = "joeynmt transformer", "joeynmt recurrent"
 CONFIG, SUFFIX = "config.yaml", ".ckpt"
 CHECKPOINTS = "best.ckpt", "latest.ckpt"
 VOCABULARIES = {"src": "src_vocab.txt", "trg": "trg_vocab.txt"}

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from jumok.bundle.arrays import read_stored
 from jumok.bundle.reading import Bundle
 from jumok.bundle.weights import load_model
 from jumok.config.masked import TextClassifierConfig
@@ -32,7 +33,8 @@ class WebTextClassifier(PageModel):
         self.tokenizer = load_tokenizer(bundle)
         self._tokens, self.charsmap = page_tokens(bundle, self.tokenizer.model)
         self.weights = weights_of(load_model(bundle))
-        self.engine = NativeEncoder(self.config, self.weights, kind)
+        integers = read_stored(bundle).integers  # which may share scales in groups
+        self.engine = NativeEncoder(self.config, self.weights, kind, integers)
         packed = self.engine.packed
         self._weights = PageWeights(packed.layout, packed.arrays, None)
 

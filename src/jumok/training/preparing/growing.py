@@ -15,6 +15,8 @@ import torch
 from jumok.bundle.reading import TOKENIZER, Bundle
 from jumok.config import Config
 from jumok.config.families import TranslationConfig
+from jumok.data.json_tokenizer import JsonTokenizer
+from jumok.data.pair_tokenizer import PairTokenizer, SymbolTokenizer
 from jumok.data.pairs.corpus import read_pairs
 from jumok.data.pieces import USER_DEFINED, Piece, read_pieces, with_pieces
 from jumok.data.tokenizer import SPACE, UNKNOWN, Tokenizer, normalize
@@ -25,6 +27,12 @@ from jumok.training.task import Reporter
 
 WORD = re.compile(r"[^\W\d_]{2,}")
 SHOWN = 5
+OTHERS: dict[type[Tokenizer], str] = {
+    PairTokenizer: "a vocabulary of two SentencePiece models, as of Marian",
+    SymbolTokenizer: "a vocabulary of letters",
+    JsonTokenizer: "a tokenizer.json, as of BART",
+}
+"""What other translators are cut by."""
 
 
 def start_tokenizer(config: Config, bundle: Bundle, home: Path, say: Reporter) -> bytes:
@@ -38,10 +46,11 @@ def start_tokenizer(config: Config, bundle: Bundle, home: Path, say: Reporter) -
         return file.read_bytes()
     tokenizer = Tokenizer.load(file) if isinstance(config, TranslationConfig) else None
     if type(tokenizer) is not Tokenizer or not isinstance(config, TranslationConfig):
+        kind = "a model of another task" if tokenizer is None else OTHERS[type(tokenizer)]
         raise ConfigError(
             "the vocabulary of this model cannot grow.",
             expected="a translator with one SentencePiece model",
-            got=f"{config.model.kind}, whose tokenizer is of another kind",
+            got=kind,
             do="leave out --grow-vocabulary (start.grow)",
             place=Location(file),
         )

@@ -17,7 +17,7 @@ from jumok.interop.family import ModelFamily
 from jumok.interop.layouts.joeynmt import KIND, read_words
 from jumok.interop.rows import Table, TensorRow, layer_rows
 from jumok.interop.sentencepieces import of_these_words
-from jumok.interop.settings import Settings, read_settings
+from jumok.interop.settings import Settings
 from jumok.interop.source import Source
 from jumok.interop.vocabulary import Vocabulary, of_words
 
@@ -25,11 +25,13 @@ LONGEST = 512
 """Tokens of a text: the files do not say what their models were trained for."""
 
 
-class _Part(BaseModel):
+class JoeyPart(BaseModel):
+    """Settings of a part; any other is refused."""
+
     model_config = ConfigDict(extra="forbid", protected_namespaces=())
 
 
-class JoeyEmbeddings(_Part):
+class JoeyEmbeddings(JoeyPart):
     """Those of one side."""
 
     embedding_dim: Count
@@ -39,7 +41,7 @@ class JoeyEmbeddings(_Part):
     load_pretrained: str | None = None
 
 
-class JoeySide(_Part):
+class JoeySide(JoeyPart):
     """An encoder or a decoder. What its norm is when it is not said depends on the version."""
 
     type: Literal["transformer"]
@@ -61,7 +63,7 @@ class JoeySide(_Part):
         return *same, self.embeddings.scale, self.embeddings.embedding_dim
 
 
-class JoeyTokenizer(_Part):
+class JoeyTokenizer(JoeyPart):
     """Where the SentencePiece model was, and how it was trained and sampled from."""
 
     model_file: str
@@ -74,7 +76,7 @@ class JoeyTokenizer(_Part):
     num_threads: int = 1
 
 
-class JoeyTexts(_Part):
+class JoeyTexts(JoeyPart):
     """The texts of one side."""
 
     lang: str = ""
@@ -91,7 +93,7 @@ class JoeyTexts(_Part):
     voc_file: str | None = None
 
 
-class JoeySymbols(_Part):
+class JoeySymbols(JoeyPart):
     """The special tokens, which are at the beginning of both vocabularies."""
 
     pad_id: int = Field(1, ge=0)
@@ -107,7 +109,7 @@ class JoeySymbols(_Part):
     lang_tags: Annotated[list[str], Field(max_length=0)] = Field(default_factory=list)
 
 
-class JoeyData(_Part):
+class JoeyData(JoeyPart):
     """The texts of both sides."""
 
     src: JoeyTexts
@@ -115,20 +117,26 @@ class JoeyData(_Part):
     special_symbols: JoeySymbols = Field(default_factory=lambda: JoeySymbols.model_validate({}))
 
 
-class JoeySettings(Settings):
-    """The settings of a model in config.yaml, and of data."""
+class JoeyModel(Settings):
+    """The settings of a model in config.yaml, and of data, of any architecture."""
 
     without_effect: ClassVar[frozenset[str]] = frozenset(
         {"initializer", "init_weight", "init_gain", "embed_initializer", "embed_init_weight"}
-        | {"embed_init_gain", "bias_initializer", "bias_init_weight"}
+        | {"embed_init_gain", "bias_initializer", "bias_init_weight", "init_rnn_orthogonal"}
+        | {"lstm_forget_gate"}
     )
 
-    encoder: JoeySide
-    decoder: JoeySide
     data: JoeyData
     tied_embeddings: bool = False
     tied_softmax: bool = False
     one_vocabulary: bool
+
+
+class JoeySettings(JoeyModel):
+    """Those of a Transformer."""
+
+    encoder: JoeySide
+    decoder: JoeySide
 
     @model_validator(mode="after")
     def _sides_fit(self) -> Self:
@@ -205,7 +213,7 @@ def _rows(settings: JoeySettings, aliases: Aliases) -> Iterator[TensorRow]:
             yield from layer_rows(there, here, layers=count)
 
 
-def vocabulary(source: Source, settings: JoeySettings) -> Vocabulary:
+def vocabulary(source: Source, settings: JoeyModel) -> Vocabulary:
     """Subwords of two SentencePiece models, or of one that is there twice."""
     folder, symbols, data = source.folder, settings.data.special_symbols, settings.data
     words = {side: read_words(folder, side) for side in ("src", "trg")}
@@ -233,8 +241,8 @@ def vocabulary(source: Source, settings: JoeySettings) -> Vocabulary:
 
 def languages(source: Source) -> tuple[str, str]:
     """The codes that config.yaml names; "" where it does not."""
-    settings = read_settings(source, JoeySettings)
-    return settings.data.src.lang, settings.data.trg.lang
+    data = JoeyData.model_validate(source.config["data"])
+    return data.src.lang, data.trg.lang
 
 
 JOEYNMT = ModelFamily(
