@@ -34,7 +34,7 @@ export function player({ name, stage, moments, at: first, shows, state, words, d
   const pace = () => (now.showing ? shows.pace(moments[now.at]) : [moments[now.at].sweep, moments[now.at].hold]);
   const run = (time) => {
     if (!stage.isConnected) return;
-    now.passed = (time - now.began) * speed();
+    now.passed = Math.max(0, time - now.began) * speed(); // a frame's time may be before the click that began it
     const [sweep, hold] = pace();
     draw(now.at, Math.min(now.passed / sweep, 1));
     if (now.passed < sweep || (now.playing && now.passed < sweep + hold)) now.frame = requestAnimationFrame(run);

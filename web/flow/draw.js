@@ -14,17 +14,18 @@ const TINT = { light: "rgba(59,76,192,0.05)", dark: "rgba(164,186,247,0.08)" };
 const LANE = { light: "#d5d7e0", dark: "#3a3e4c" };
 const [FAINTEST, THICKEST, THINNEST, BENDS] = [0.04, 13, 0.8, 18]; // weights from here on; px; points of a curve
 const [FEW, DEEP] = [2, 4]; // bands of each word where many are drawn at once: all words, or more layers than this
+const ARRIVES = 0.85; // of a moment: from here on the word that is written appears
 const CELLS = 12; // bands from the cells of an image
 
 /**
- * What stays during a moment.
+ * What stays while words are written, or while a layer is read.
  *
  * scene: { flow, trace, place, words, row, playing }; `row`: the word whose way is drawn where nothing is written.
  * moment: { kind: "read", column }, { kind: "write", row } or { kind: "outcome" }.
  *
  * @param {Surface} surface
  */
-export function drawStill(surface, scene, moment) {
+export function drawGround(surface, scene, moment) {
   const { flow, place } = scene;
   titles(surface, scene);
   place.blocks.forEach((block) => drawBlock(surface, block));
@@ -33,9 +34,35 @@ export function drawStill(surface, scene, moment) {
   else labels(surface, place, flow.read ? "read" : "write", "right", place.left, (lane) => (lane === scene.row && !flow.write ? "strong" : flow.read ? "ink" : "muted"));
   const until = moment.kind === "read" ? moment.column : flow.read?.layers.length ?? 0;
   for (let column = 0; column < until; column++) readBands(surface, scene, column, 1, moment.kind === "write");
+}
+
+/** What stays while a word is written: those that are there already, and the image as the word attends to it. */
+export function drawWritten(surface, scene, moment) {
+  const { flow, place } = scene;
   if (flow.write && flow.read) {
     labels(surface, place, "write", "left", place.out.words, (lane) => (moment.kind === "write" && lane < moment.row ? "ink" : scene.playing ? null : "muted"));
   }
+  if (moment.kind !== "write" || !flow.read?.grid) return;
+  drawLookOn(surface, lookOf(scene, flow.write.layers.at(-1).cross, moment.row), place.read.boxes.at(-1), scene.redraw);
+}
+
+/** The layers that a word has behind it: those from one number to before another one. */
+export function drawPassed(surface, scene, { row }, from, to) {
+  for (let i = from; i < to; i++) {
+    const [[x, y], [end]] = [i, i + 1].map((column) => scene.place.write.place(column, row));
+    surface.line([[x, y], [end, y]], `rgba(${BAND[surface.theme]},0.55)`, 3);
+    writeBands(surface, scene, row, i, 1);
+  }
+}
+
+/** How many layers a word has behind it when its moment has happened by a share. */
+export function passedBy({ flow }, moment, share) {
+  return moment.kind === "write" ? Math.floor(reachedBy(flow, share)) : 0;
+}
+
+/** The layers' part of a moment comes first; then the word arrives. */
+function reachedBy({ write }, share) {
+  return Math.min(1, share / ARRIVES) * write.layers.length;
 }
 
 /**
@@ -46,10 +73,13 @@ export function drawStill(surface, scene, moment) {
 export function drawMoving(surface, scene, moment, share) {
   const { flow, place } = scene;
   if (moment.kind === "read") readBands(surface, scene, moment.column, share, false);
-  if (moment.kind === "write") writeBands(surface, scene, moment.row, Math.min(1, share / 0.85));
+  if (moment.kind === "write" && share < ARRIVES) {
+    const reached = reachedBy(flow, share);
+    writeBands(surface, scene, moment.row, Math.floor(reached), reached % 1);
+  }
   if (share < 1) atWork(surface, scene, moment, share);
   const row = moment.kind === "write" ? moment.row : moment.kind === "outcome" ? scene.row : null;
-  const arrived = moment.kind === "write" ? Math.max(0, (share - 0.85) / 0.15) : share;
+  const arrived = moment.kind === "write" ? Math.max(0, (share - ARRIVES) / (1 - ARRIVES)) : share;
   if (row === null || arrived <= 0) return;
   if (flow.write) labels(surface, place, "write", "left", place.out.words, (lane) => (lane === row ? "strong" : null));
   else gather(surface, scene, arrived);
@@ -60,7 +90,7 @@ export function drawMoving(surface, scene, moment, share) {
 function atWork(surface, { flow, place }, moment, share) {
   const side = flow[moment.kind];
   if (!side) return;
-  const column = moment.kind === "read" ? moment.column : Math.floor((share / 0.85) * side.layers.length);
+  const column = moment.kind === "read" ? moment.column : Math.floor(reachedBy(flow, share));
   const layer = side.layers[column];
   for (const { part, x, y, wide } of place.blocks) {
     if (layer && (part === layer.self || part === layer.cross)) surface.frame(x + 0.5, y + 0.5, wide - 1, BLOCK - 1, `rgb(${BAND[surface.theme]})`, 2);
@@ -189,27 +219,19 @@ function readBands(surface, scene, column, share, quiet) {
 }
 
 /**
- * The way of one word through the layers that write it: what it attends to of what was written, and of what was read.
+ * The way of one word through a layer that writes it: what it attends to of what was written, and of what was read.
  *
  * @param {Surface} surface
  */
-function writeBands(surface, scene, row, share) {
-  const { flow, place } = scene;
+function writeBands(surface, { flow, place }, row, i, share) {
   const { layers } = flow.write;
-  const reached = share * layers.length;
+  const { self, cross } = layers[i];
   const side = place.write;
-  const memory = (place.read?.x.length ?? 1) - 1;
   const count = layers.length > DEEP ? FEW : flow.read?.grid ? CELLS : Infinity;
-  const [[x, y], [end]] = [side.place(0, row), side.place(layers.length, row)];
-  surface.line([[x, y], [x + (end - x) * share, y]], `rgba(${BAND[surface.theme]},0.55)`, 3);
-  if (flow.read?.grid) drawLookOn(surface, lookOf(scene, layers.at(-1).cross, row), place.read.boxes.at(-1), scene.redraw);
-  layers.forEach(({ self, cross }, i) => {
-    const own = Math.min(1, Math.max(0, reached - i));
-    const to = side.place(i + 1, row);
-    if (self) strongest(self, row, count).forEach((lane) => band(surface, side.place(i, lane), to, weightOf(self, row, lane), own, 0.75));
-    if (cross) strongest(cross, row, count).forEach((key) => band(surface, place.read.place(memory, key), to, weightOf(cross, row, key), own, 1));
-    if (own === 1) surface.disc(to[0], to[1], 4.5, `rgb(${BAND[surface.theme]})`);
-  });
+  const to = side.place(i + 1, row);
+  if (self) strongest(self, row, count).forEach((lane) => band(surface, side.place(i, lane), to, weightOf(self, row, lane), share, 0.75));
+  if (cross) strongest(cross, row, count).forEach((key) => band(surface, place.read.place(place.read.x.length - 1, key), to, weightOf(cross, row, key), share, 1));
+  if (share === 1) surface.disc(to[0], to[1], 4.5, `rgb(${BAND[surface.theme]})`);
 }
 
 /** All ends of what was read, which the label follows from: lines, because no weights belong to them. */

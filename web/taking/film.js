@@ -80,12 +80,13 @@ export function filmButtons({ trace, name, view: { film } }, words, tell) {
   return [button];
 }
 
-/** A film of the words of a node, pointed at one after the other. */
+/** A film of the words of a node, pointed at one after the other; null: it has none. */
 export function wordsFilm(node) {
-  return { node, play: (done) => {
-    const rows = [...node.querySelectorAll(".rows .word")];
+  const words = [...node.querySelectorAll(".rows .word")];
+  return words.length === 0 ? null : { node, play: (done) => {
+    const left = [...words];
     const next = () => {
-      const word = rows.shift();
+      const word = left.shift();
       if (word && node.isConnected) {
         word.dispatchEvent(new PointerEvent("pointerenter", { pointerType: "mouse" }));
         setTimeout(next, EACH);

@@ -25,14 +25,26 @@ export function pointAt(view) {
   document.querySelectorAll(".laser").forEach((ring) => ring.remove());
   if (still()) return;
   document.querySelector("#walk, #flow")?.dispatchEvent(new Event("replay"));
-  const target = (TARGETS[view] ?? []).map((each) => document.querySelector(each)).find(Boolean);
-  if (!target) return;
-  target.scrollIntoView({ block: "nearest" });
-  const { left, top, width, height } = target.getBoundingClientRect();
-  // A map names its cell in the pixels that it is laid out in.
-  const [x, y, wide, high] = target.dataset.cell?.split(",").map(Number) ?? [0, 0, width, height];
+  const targetOf = () => (TARGETS[view] ?? []).map((each) => document.querySelector(each)).find(Boolean);
+  if (!targetOf()) return;
+  targetOf().scrollIntoView({ block: "nearest" });
   const ring = element("div", { class: "laser", "aria-hidden": "true", onanimationend: () => ring.remove() });
+  document.body.append(ring);
+  // It stays where its part is: what is computed meanwhile may move that.
+  const follow = () => {
+    const target = targetOf();
+    if (!target) ring.remove();
+    if (!ring.isConnected) return;
+    surround(ring, target);
+    requestAnimationFrame(follow);
+  };
+  follow();
+}
+
+/** Places a ring around a part, or around the cell that a map names in the pixels that it is laid out in. */
+function surround(ring, target) {
+  const { left, top, width, height } = target.getBoundingClientRect();
+  const [x, y, wide, high] = target.dataset.cell?.split(",").map(Number) ?? [0, 0, width, height];
   const place = { left: left + scrollX + x - AROUND, top: top + scrollY + y - AROUND, width: wide + 2 * AROUND, height: high + 2 * AROUND };
   for (const [name, px] of Object.entries(place)) ring.style[name] = `${px}px`;
-  document.body.append(ring);
 }

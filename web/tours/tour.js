@@ -34,7 +34,7 @@ export function tourPanel({ now, state, live, go, end }) {
     const values = valuesAt(tour, step);
     Object.assign(shown, { tour, step, values: JSON.stringify(values), trace: now.trace });
     go({ ...values, tour: tour.name, step: step + 1 }, turned);
-    if (turned) requestAnimationFrame(() => pointAt(values.view)); // once it has been laid out
+    if (turned) requestAnimationFrame(() => requestAnimationFrame(() => pointAt(values.view))); // once it has been laid out and drawn
   };
   const move = (by) => {
     const to = shown.step + by;

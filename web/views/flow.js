@@ -2,7 +2,7 @@
 
 import { cursorOf, siteOf } from "../cursor.js";
 import { element, table, unbroken } from "../dom.js";
-import { drawMoving, drawStill } from "../flow/draw.js";
+import { drawGround, drawMoving, drawPassed, drawWritten, passedBy } from "../flow/draw.js";
 import { BLOCK, layoutOf } from "../flow/layout.js";
 import { flowOf, pairOf, predictionOf, weightOf } from "../flow/model.js";
 import { beforeCells } from "../picture.js";
@@ -73,14 +73,16 @@ export function flowView(trace, state, words) {
 function pictureOn(stage, scene, moments, redraw, buttonsOf) {
   /** @type {CanvasSurface | null} */
   let surface = null;
-  /** @type {HTMLCanvasElement | null} */
-  let base = null;
-  let [drawn, wide] = ["", 0];
+  /** @type {{name: string, image: HTMLCanvasElement} | null} */
+  let ground = null;
+  /** @type {{name: string, passed: number, image: HTMLCanvasElement | null} | null} */
+  let written = null;
+  let wide = 0;
   const lay = () => {
     scene.place = layoutOf(scene.flow, scene.trace, wide, rowOf(scene));
     const canvas = element("canvas", { role: "img", "aria-label": scene.words.flowPicture });
     surface = new CanvasSurface(canvas, scene.place.width, scene.place.height);
-    drawn = "";
+    ground = null;
     const focus = document.activeElement?.id;
     stage.replaceChildren(element("div", { class: "flow-picture" }, canvas, ...buttonsOf()));
     if (focus) document.getElementById(focus)?.focus({ preventScroll: true });
@@ -88,18 +90,28 @@ function pictureOn(stage, scene, moments, redraw, buttonsOf) {
   const draw = (at, share) => {
     if (!wide || !surface) return; // it has no size yet
     if (scene.place.folded && scene.place.row !== rowOf(scene)) lay(); // other words are drawn with this one
-    const name = `${at} ${scene.playing}`;
-    if (base && drawn === name) surface.restore(base);
-    else {
+    const [moment, passed] = [moments[at], passedBy(scene, moments[at], share)];
+    const names = [`${moment.kind} ${moment.column}`, `${at} ${scene.playing}`];
+    // What stays is drawn once, and what is behind the word when it has passed it.
+    if (ground?.name !== names[0]) {
       surface.context.clearRect(0, 0, scene.place.width, scene.place.height);
-      drawStill(surface, scene, moments[at]);
-      base = surface.copy();
-      drawn = name;
+      drawGround(surface, scene, moment);
+      [ground, written] = [{ name: names[0], image: surface.copy() }, null];
     }
-    drawMoving(surface, scene, moments[at], share);
+    if (written?.image && written.name === names[1] && written.passed <= passed) surface.restore(written.image);
+    else {
+      surface.restore(ground.image);
+      drawWritten(surface, scene, moment);
+      written = { name: names[1], passed: 0, image: null };
+    }
+    if (!written.image || written.passed < passed) {
+      drawPassed(surface, scene, moment, written.passed, passed);
+      Object.assign(written, { passed, image: surface.copy() });
+    }
+    drawMoving(surface, scene, moment, share);
   };
   scene.redraw = () => { // an image has loaded
-    drawn = "";
+    ground = null;
     redraw();
   };
   const watch = () => new ResizeObserver(() => {
@@ -115,7 +127,9 @@ function figureOf(scene) {
   const place = layoutOf(scene.flow, scene.trace, FIGURE, rowOf(scene));
   const whole = { ...scene, place, playing: false, redraw: () => {} };
   return { width: place.width, height: place.height, draw: (surface) => {
-    drawStill(surface, whole, scene.moment);
+    drawGround(surface, whole, scene.moment);
+    drawWritten(surface, whole, scene.moment);
+    drawPassed(surface, whole, scene.moment, 0, passedBy(scene, scene.moment, 1));
     drawMoving(surface, whole, scene.moment, 1);
   } };
 }
