@@ -169,8 +169,7 @@ class Step:
         best: the most probable tokens and their log-probabilities, best first.
         gate: the gate on the context vector, 0 to 1; None: the model has no such gate.
         ids: those of `best`; empty: not recorded.
-        partitions: ln sum p^(1/T) over all choices, for each T of `TEMPERATURES`, with which a
-            token's probability at another temperature is exact; empty: not recorded.
+        partitions: ln sum p^(1/T) over all choices, for each T of `TEMPERATURES`; empty: unknown.
     """
 
     __pydantic_config__: ClassVar[dict[str, object]] = JUDGED
