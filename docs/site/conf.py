@@ -29,6 +29,7 @@ html_theme = "furo"
 html_title = "jumok · 주목"
 html_static_path = [str(HERE / "static")]
 html_css_files = ["site.css"]
+html_js_files = [("site.js", {"defer": "defer"})]
 templates_path = [str(HERE / "templates")]
 html_sidebars = {
     "**": [
@@ -60,9 +61,18 @@ def literal(app: Any, what: str, name: str, found: Any, options: Any, lines: lis
     lines[:] = written
 
 
+def other_language(app: Any, page: str, template: str, context: dict[str, Any], tree: Any) -> None:
+    """The page that the language switch leads to: the same one, or the one above it."""
+    from pages import pages
+
+    only_here = {*pages(app.config.language)} - {*pages("en" if context["language"] == "ko" else "ko")}
+    context["twin"] = page.partition("/")[0] if page in only_here else page
+
+
 def setup(app: Any) -> None:
     """Adds the search of Korean, by which English words are found, too."""
     from korean import Korean
 
     app.add_search_language(Korean)
+    app.connect("html-page-context", other_language)
     app.connect("autodoc-process-docstring", literal, priority=100)  # before napoleon
