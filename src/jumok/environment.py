@@ -46,9 +46,8 @@ def language() -> str:
     """The language of help and errors, "en" or "ko": JUMOK_LANG, or else the system's."""
     if given := os.environ.get("JUMOK_LANG"):
         return "ko" if given == "ko" else "en"
-    names = ("LC_ALL", "LC_MESSAGES", "LANG")
-    system = next((found for name in names if (found := os.environ.get(name))), "")
-    return "ko" if system.startswith("ko") else "en"
+    system = os.environ.get("LC_ALL") or os.environ.get("LC_MESSAGES") or os.environ.get("LANG")
+    return "ko" if (system or "").startswith("ko") else "en"
 
 
 def recipe_variables() -> Mapping[str, str]:

@@ -22,8 +22,7 @@ def table() -> Mapping[str, Mapping[str, str]]:
 def translated(command: Any, name: str) -> Any:
     """The command with its help in the reader's language.
 
-    The first sentence of a command stands for all of its help; an option without a Korean text
-    keeps the English one.
+    What has no Korean text keeps its English one.
     """
     if language() != "ko":
         return command
