@@ -2,7 +2,7 @@
 
     python docs/options.py
 
-The table of the options of decoding in cli.md and cli.ko.md, whose meanings in Korean are kept, and
+The table of the options of decoding in cli.md and cli.ko.md (src/jumok/cli/korean.toml), and
 tests/cli/options.txt, the names of all options: a change of them is to be seen.
 """
 
@@ -10,6 +10,7 @@ from pathlib import Path
 
 import typer
 
+from jumok.cli.language import table as korean_texts
 from jumok.cli.main import app
 from jumok.decoding.options import (
     FOR_CAPTIONS,
@@ -25,7 +26,6 @@ HEADS = {
     "docs/cli.md": "| option | values | default | meaning |\n|---|---|---|---|\n",
     "docs/cli.ko.md": "| 옵션 | 값 | 기본값 | 뜻 |\n|---|---|---|---|\n",
 }
-MISSING = "?"
 KINDS = {"translate": FOR_TRANSLATION, "caption": FOR_CAPTIONS, "generate": FOR_CONTINUATION}
 
 
@@ -41,11 +41,11 @@ def cells(known: OptionField) -> str:
 def table(file: str, text: str) -> str:
     """The document with the table as it is now."""
     before, _, rest = text.partition(BEGIN)
-    old, _, after = rest.partition(END)
-    kept = {row.split("`")[1]: row.split("|")[4].strip() for row in old.splitlines()[2:]}
+    after = rest.partition(END)[2]
+    korean = korean_texts()["options"]
     rows = ""
-    for name, known in options_of(DecodingOptions).items():
-        meaning = known.option.help if file == "docs/cli.md" else kept.get(name, MISSING)
+    for known in options_of(DecodingOptions).values():
+        meaning = known.option.help if file == "docs/cli.md" else korean[known.option.help]
         rows += f"{cells(known)} {meaning} |\n"
     return f"{before}{BEGIN}{HEADS[file]}{rows}{END}{after}"
 
@@ -69,5 +69,3 @@ def files() -> dict[str, str]:
 if __name__ == "__main__":
     for name, text in files().items():
         (ROOT / name).write_text(text, "utf-8")
-        if f" {MISSING} |\n" in text:
-            print(f"{name}: a meaning is missing, written as {MISSING}")

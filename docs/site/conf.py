@@ -29,6 +29,7 @@ html_theme = "furo"
 html_title = "jumok · 주목"
 html_static_path = [str(HERE / "static")]
 html_css_files = ["site.css"]
+html_js_files = [("site.js", {"defer": "defer"})]
 templates_path = [str(HERE / "templates")]
 html_sidebars = {
     "**": [
@@ -45,8 +46,8 @@ html_show_sphinx = False
 html_domain_indices = False
 
 
-def literal(app: Any, what: str, name: str, found: Any, options: Any, lines: list[str]) -> None:
-    """Examples and tables of a docstring are shown as they are: indented text after an empty line."""
+def literal(_app: Any, _what: str, _name: str, _it: Any, _options: Any, lines: list[str]) -> None:
+    """Shows examples (indented text after an empty line) and tables of a docstring as they are."""
     written: list[str] = []
     before = ""
     for number, line in enumerate(lines):
@@ -60,9 +61,21 @@ def literal(app: Any, what: str, name: str, found: Any, options: Any, lines: lis
     lines[:] = written
 
 
+def other_language(
+    app: Any, page: str, _template: str, context: dict[str, Any], _tree: Any
+) -> None:
+    """The page that the language switch leads to: the same one, or the one above it."""
+    from pages import pages
+
+    here = app.config.language
+    only_here = {*pages(here)} - {*pages("en" if here == "ko" else "ko")}
+    context["twin"] = page.partition("/")[0] if page in only_here else page
+
+
 def setup(app: Any) -> None:
     """Adds the search of Korean, by which English words are found, too."""
     from korean import Korean
 
     app.add_search_language(Korean)
+    app.connect("html-page-context", other_language)
     app.connect("autodoc-process-docstring", literal, priority=100)  # before napoleon

@@ -30,7 +30,10 @@ MODULES = (
 """The modules whose names users meet, besides `jumok` itself."""
 
 COMMANDS = {
-    "en": ("# Commands and options\n\nWhat `--help` prints, of every command.\n", "option | meaning"),
+    "en": (
+        "# Commands and options\n\nWhat `--help` prints, of every command.\n",
+        "option | meaning",
+    ),
     "ko": ("# 명령과 옵션\n\n모든 명령의 `--help`입니다.\n", "옵션 | 뜻"),
 }
 KEYS = {
@@ -43,7 +46,8 @@ KEYS = {
     ),
     "ko": (
         "# 레시피의 키\n\n모델의 종류(`model.kind`)마다 레시피의 섹션과 모든 키, 값, 기본값을 "
-        "적었습니다. 앞의 종류와 같은 섹션에는 그 종류의 이름만 있습니다. 뜻은 레시피의 주석에 있습니다(`jumok recipes show NAME`).\n",
+        "적었습니다. 앞의 종류와 같은 섹션에는 그 종류의 이름만 있습니다. "
+        "뜻은 레시피의 주석에 있습니다(`jumok recipes show NAME`).\n",
         "| 키 | 값 | 기본값 |\n|---|---|---|\n",
     ),
 }

@@ -9,15 +9,13 @@ import re
 
 from sphinx.search import SearchLanguage
 
-PARTICLES = sorted(
-    """은 는 이 가 을 를 의 에 에서 에게 에는 에도 에만 와 과 로 으로 로는 으로는 로도 으로도 로만 으로만 도 만
-    부터 까지 보다 처럼 마다 나 이나 라고 이라고 라는 이라는 란 이란 입니다 이고 이며 이면 일 인 이다 이라 들 들은
-    들이 들을 들의 들에 에서는 에서도 까지는 부터는 만큼 뿐 대로 한테 께 하고""".split(),
-    key=len,
-    reverse=True,
+PARTICLES = (
+    "은|는|이|가|을|를|의|에|에서|에게|에는|에도|에만|에서는|에서도|와|과|로|으로|로는|으로는|로도|으로도|로만"
+    "|으로만|도|만|부터|부터는|까지|까지는|보다|처럼|마다|나|이나|라고|이라고|라는|이라는|란|이란|입니다|이고"
+    "|이며|이면|인|이다|이라|들|들은|들이|들을|들의|들에|만큼|뿐|대로|한테|께|하고"
 )
-SUFFIX = re.compile(f"^(.*[가-힣]{{2,}}|[A-Za-z0-9_]+)(?:{'|'.join(PARTICLES)})$")
-"""A noun of two syllables or more, or a Latin word, and what follows it."""
+SUFFIX = re.compile(f"^(.*?[가-힣]{{2}}[가-힣]*?|[A-Za-z0-9_]+?)(?:{PARTICLES})$")
+"""A noun of two syllables or more, or a Latin word, and the longest particle after it."""
 
 
 class Korean(SearchLanguage):

@@ -77,7 +77,8 @@ def rewritten(page: str, language: str) -> str:
     """The Markdown of a page for the site."""
     text = SWITCH.sub("", twin(page, language).read_text("utf-8"))
     parts = FENCED.split(text)
-    parts[::2] = [LINK.sub(lambda m: link(*m.groups(), page, language), part) for part in parts[::2]]
+    for number in range(0, len(parts), 2):
+        parts[number] = LINK.sub(lambda m: link(*m.groups(), page, language), parts[number])
     return "".join(parts)
 
 

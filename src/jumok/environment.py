@@ -19,9 +19,12 @@ VARIABLES = {
     "JUMOK_CPU": "the level of processor whose compiled code is used (default: the fastest here)",
     "JUMOK_THREADS": "processor cores to use, unless --threads is given (default: all)",
     "JUMOK_PLUGINS": "plugins to load, unless --plugin is given (separated like PATH)",
-    "JUMOK_LANG": "the language of `jumok lab`, en or ko, unless --lang is given",
-    "JUMOK_LEASH": "set by `jumok train --processes` and `jumok sweep`: what they start ends when "
-    "they do",
+    "JUMOK_LANG": "the language of help, errors and `jumok lab`, en or ko",
+    "LC_ALL": "the system's language; ko... makes help and errors Korean without JUMOK_LANG",
+    "LC_MESSAGES": "the same, after LC_ALL",
+    "LANG": "the same, after LC_MESSAGES",
+    "JUMOK_LEASH": "set by `jumok train --processes` and `jumok sweep`: ties the "
+    "processes that they start to their own life",
     "CI": "set in continuous integration: no browser is opened",
     "SSH_CONNECTION": "set over ssh: no browser is opened",
     "SSH_TTY": "set over ssh: no browser is opened",
@@ -37,6 +40,14 @@ VARIABLES = {
     "RAY_USAGE_STATS_ENABLED": "whether Ray reports its use to its authors (default: 0)",
 }
 """Each variable with its meaning."""
+
+
+def language() -> str:
+    """The language of help and errors, "en" or "ko": JUMOK_LANG, or else the system's."""
+    if given := os.environ.get("JUMOK_LANG"):
+        return "ko" if given == "ko" else "en"
+    system = os.environ.get("LC_ALL") or os.environ.get("LC_MESSAGES") or os.environ.get("LANG")
+    return "ko" if (system or "").startswith("ko") else "en"
 
 
 def recipe_variables() -> Mapping[str, str]:

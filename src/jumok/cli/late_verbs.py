@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from jumok.cli.language import translated
 from jumok.cli.options import flat
 from jumok.environment import is_named_pipe
 from jumok.errors import ConfigError
@@ -121,7 +122,8 @@ class LateCommands(Mapping[str, object]):
     def __getitem__(self, name: str) -> object:
         if name not in self._made:
             own = self._verbs.get(name)
-            self._made[name] = own.command(name) if own else attached_command(name)
+            made = own.command(name) if own else attached_command(name)
+            self._made[name] = translated(made, name)
         return self._made[name]
 
     def __iter__(self) -> Iterator[str]:

@@ -9,12 +9,13 @@ import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import typer
 
+from jumok.cli.language import said, table
 from jumok.cli.late_verbs import LateGroup, LateVerb
-from jumok.environment import threads
+from jumok.environment import language, threads
 from jumok.errors import JumokError
 from jumok.plugins import load_plugin
 
@@ -38,6 +39,13 @@ MAKE, USE, JUDGE, INSIDE = "Train a model", "Use a model", "Evaluate a model", "
 
 class Verbs(LateGroup):
     """The commands of jumok."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Writes the help in the reader's language."""
+        if language() == "ko":
+            root = table()["root"]
+            self.help, self.epilog = root["about"], root["first_steps"]
+        super().format_help(ctx, formatter)
 
     verbs: ClassVar[Mapping[str, LateVerb]] = {
         "demo": LateVerb("jumok.cli.verbs.demo:demo", MAKE),
@@ -101,6 +109,12 @@ def _say_version(wanted: bool) -> bool:
     return wanted
 
 
+def _in_language(wanted: str | None) -> str | None:
+    if wanted:  # the commands are imported later, and read it from here
+        os.environ["JUMOK_LANG"] = wanted
+    return wanted
+
+
 @app.callback()
 def jumok(
     show_version: Annotated[
@@ -109,6 +123,14 @@ def jumok(
             "--version", help="Show the version and exit.", is_eager=True, callback=_say_version
         ),
     ] = False,
+    lang: Annotated[
+        Literal["en", "ko"] | None,
+        typer.Option(
+            is_eager=True,
+            callback=_in_language,
+            help="Language of help and errors (default: that of the system).",
+        ),
+    ] = None,
     plugin: Annotated[
         list[Path] | None,
         typer.Option(
@@ -118,7 +140,7 @@ def jumok(
     ] = None,
 ) -> None:
     """Loads the plugins; --version has been handled by its callback."""
-    del show_version
+    del show_version, lang
     for file in plugin or ():
         load_plugin(file)
 
@@ -138,7 +160,7 @@ def run() -> None:
             os.environ["OMP_NUM_THREADS"] = str(cores)
         app(prog_name="jumok")
     except JumokError as error:
-        typer.echo(f"error: {error}", err=True)
+        typer.echo(said(error), err=True)
         sys.exit(error.exit_code)
     except (MemoryError, RuntimeError) as error:
         if not isinstance(error, MemoryError) and not OUT_OF_MEMORY.search(str(error)):
