@@ -35,8 +35,8 @@ INTRODUCTION = {
 [한국어](lectures.ko.md)
 
 jumok covers five Korean lecture notes on attention. This page has every line of them that states
-something, and what answers it: a chapter of the [course](course/README.md), a command, a lab, a view of the page, a file, a section of the
-documents.
+something, and what answers it: a chapter of the [course](course/README.md), a command, a lab, a
+view of the page, a file, a section of the documents.
 
 - `jumok explain --lecture 002:15` computes a note's numbers again, step by step; with `--save
   page.html` its attention is shown in the page. Where a note has symbols only, the numbers are

@@ -14,7 +14,7 @@ from jumok.cli.main import app
 from jumok.errors import ConfigError
 from jumok_lectures.catalog import LABS
 from jumok_lectures.course.catalog import CHAPTERS, EXERCISES, solutions
-from jumok_lectures.course.chapters import Chapter, chapters, find, home, notebook
+from jumok_lectures.course.chapters import FENCE, Chapter, chapters, find, home, notebook
 from tests.jumok_lectures.test_lectures import load_script, parsed
 from tests.jumok_lectures.test_quotes import NOTES
 from tests.jumok_lectures.test_report import HANGUL
@@ -44,8 +44,8 @@ def test_every_chapter_has_exercises_and_every_exercise_a_chapter():
 
 @each_chapter
 def test_both_languages_have_the_same_parts(chapter):
-    english, korean = (chapter.text(language) for language in LANGUAGES)
-    assert chapter.code("en") == chapter.code("ko")
+    english, korean = (FENCE.sub("", chapter.text(language)) for language in LANGUAGES)
+    assert chapter.code("en") == chapter.code("ko") != []
     for part in (QUOTE, HEADING, COMMANDS):
         assert part.findall(english) == part.findall(korean)
     for part in (r"\(figures/([\w.]+)\)", r"<!-- lab: ([\w-]+) -->", r"^- ", r"^\d\. "):
@@ -131,6 +131,7 @@ def test_from_opening_to_a_solved_chapter(tmp_path, monkeypatch):
     code, output = called("check", "00", "--lang", "ko")
     assert code == 1
     assert output.count("✗") == 3
+    assert called("--lang", "ko", "check", "00") == (code, output)
     with pytest.raises(ConfigError, match="perhaps with your answers"):
         called("open", "00")
 
@@ -170,6 +171,6 @@ def test_an_unknown_chapter_is_refused():
 def test_the_wheel_has_the_chapters():
     """The wheel's build puts the folder where `home` looks first."""
     root = Path(__file__).parents[2]
-    line = '"docs/course" = "jumok_lectures/course/chapters"'
+    line = '"docs/course" = "jumok_lectures/course/pages"'
     assert line in (root / "pyproject.toml").read_text("utf-8")
     assert home() == root / "docs" / "course"  # of a checkout
