@@ -14,7 +14,9 @@ from jumok.cli.main import app
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = (ROOT / "docs", ROOT / "docs" / "course")
-DOCUMENTS = sorted([*ROOT.glob("README*.md"), *(each for at in FOLDERS for each in at.glob("*.md"))])
+DOCUMENTS = sorted(
+    [*ROOT.glob("README*.md"), *(each for at in FOLDERS for each in at.glob("*.md"))]
+)
 INLINE = re.compile(r"`([^`]*)`", re.DOTALL)
 BLOCK = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
 COMMAND = re.compile(r"jumok [a-z-]")
