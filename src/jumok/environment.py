@@ -19,7 +19,7 @@ VARIABLES = {
     "JUMOK_CPU": "the level of processor whose compiled code is used (default: the fastest here)",
     "JUMOK_THREADS": "processor cores to use, unless --threads is given (default: all)",
     "JUMOK_PLUGINS": "plugins to load, unless --plugin is given (separated like PATH)",
-    "JUMOK_LANG": "the language of `jumok lab` and `jumok course`, en or ko, unless --lang is given",
+    "JUMOK_LANG": "language of `jumok lab` and `jumok course`, en or ko, unless --lang is given",
     "JUMOK_LEASH": "set by `jumok train --processes` and `jumok sweep`: what they start ends when "
     "they do",
     "CI": "set in continuous integration: no browser is opened",
