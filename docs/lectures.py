@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from jumok_lectures.course.chapters import find
 from jumok_lectures.experiments import errata
 from jumok_lectures.findings import Setting
 from jumok_lectures.text import Language, Text
@@ -34,7 +35,8 @@ INTRODUCTION = {
 [한국어](lectures.ko.md)
 
 jumok covers five Korean lecture notes on attention. This page lists their statements, and
-what answers each: a command, a lab, a view of the page, a file, a section of the documents.
+what answers each: a chapter of the [course](course/README.md), a command, a lab, a view of the
+page, a file, a section of the documents.
 
 - `jumok explain --lecture 002:15` computes a note's numbers again, step by step; with `--save
   page.html` its attention is shown in the page. Where a note gives only symbols,
@@ -56,7 +58,7 @@ their spelling.
 [English](lectures.md)
 
 jumok은 어텐션을 다룬 한국어 강의 노트 다섯 편을 바탕으로 합니다. 이 문서에는 무언가를 설명하는
-모든 줄과, 그 줄에 답하는 명령, 실험, 화면, 파일, 문서가 있습니다.
+모든 줄과, 그 줄에 답하는 [강좌](course/README.ko.md)의 장, 명령, 실험, 화면, 파일, 문서가 있습니다.
 
 - `jumok explain --lecture 002:15 --lang ko`는 노트의 숫자를 단계마다 다시 계산합니다. `--save
   page.html`을 붙이면 그 어텐션을 페이지로 볼 수 있습니다. 노트에 기호만 있으면 숫자를 임의로
@@ -79,6 +81,7 @@ HEADINGS = {
     "ko": ("줄", "노트의 말", "요지", "답이 있는 곳"),
 }
 VIEWS = {"en": "views", "ko": "화면"}
+COURSE = {"en": "course", "ko": "강좌"}
 SLIP = {
     "en": "*Slip* (`jumok lab errata`, row {}): {}.",
     "ko": "*오류* (`jumok lab errata`의 {} 행): {}.",
@@ -99,6 +102,7 @@ class NoteLine:
     ko: str
     line: int = 0
     also: str = ""
+    course: tuple[str, ...] = ()
     worked: tuple[str, ...] = ()
     labs: tuple[str, ...] = ()
     run: tuple[str, ...] = ()
@@ -174,8 +178,8 @@ def numbers(ranges: str) -> list[int]:
 
 def view_names() -> dict[str, dict[str, str]]:
     """By language and id, the titles of the views in the page's own words."""
-    listed = re.findall(r"^  \w+: \[(.+)\],$", (WEB / "questions.js").read_text("utf-8"), re.M)
-    ids = re.findall(r'"(\w+)"', " ".join(listed))
+    catalog = (WEB / "views" / "catalog.js").read_text("utf-8")
+    ids = re.findall(r"\b(\w+): \w+View\b", catalog)
     words = "".join(path.read_text("utf-8") for path in sorted(WEB.glob("words*.js")))
     titles = {each: re.findall(rf'^ +{each}: "([^"]+)",$', words, re.M) for each in ids}
     return {"en": {i: t[0] for i, t in titles.items()}, "ko": {i: t[1] for i, t in titles.items()}}
@@ -226,6 +230,17 @@ def code_links(places: Iterable[str]) -> str:
     )
 
 
+def chapter_links(numbers: Iterable[str], language: Language) -> str:
+    """Chapters of the course, as links with their titles."""
+    suffix = ".ko.md" if language == "ko" else ".md"
+    links = (
+        f"[{chapter.title(language)}](course/{chapter.name}{suffix})"
+        for chapter in map(find, numbers)
+    )
+    joined = ", ".join(links)
+    return f"{COURSE[language]}: {joined}" if joined else ""
+
+
 def answers(line: NoteLine, language: Language, views: dict[str, str]) -> str:
     """The last cell of a row."""
     commands = [
@@ -233,7 +248,7 @@ def answers(line: NoteLine, language: Language, views: dict[str, str]) -> str:
         *(f"jumok lab {each}" for each in line.labs),
         *line.run,
     ]
-    parts = [", ".join(f"`{each}`" for each in commands)]
+    parts = [chapter_links(line.course, language), ", ".join(f"`{each}`" for each in commands)]
     if line.views:
         titles = ", ".join(f"*{cell(views[each])}*" for each in line.views)
         parts.append(f"{VIEWS[language]}: {titles}")

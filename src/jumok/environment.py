@@ -19,7 +19,7 @@ VARIABLES = {
     "JUMOK_CPU": "the level of processor whose compiled code is used (default: the fastest here)",
     "JUMOK_THREADS": "processor cores to use, unless --threads is given (default: all)",
     "JUMOK_PLUGINS": "plugins to load, unless --plugin is given (separated like PATH)",
-    "JUMOK_LANG": "the language of help, errors and `jumok lab`, en or ko",
+    "JUMOK_LANG": "the language of help, errors, labs and the course, en or ko",
     "LC_ALL": "the system's language; ko... makes help and errors Korean without JUMOK_LANG",
     "LC_MESSAGES": "the same, after LC_ALL",
     "LANG": "the same, after LC_MESSAGES",

@@ -13,7 +13,10 @@ import typer
 from jumok.cli.main import app
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = sorted([*ROOT.glob("README*.md"), *(ROOT / "docs").glob("*.md")])
+FOLDERS = (ROOT / "docs", ROOT / "docs" / "course")
+DOCUMENTS = sorted(
+    [*ROOT.glob("README*.md"), *(each for at in FOLDERS for each in at.glob("*.md"))]
+)
 INLINE = re.compile(r"`([^`]*)`", re.DOTALL)
 BLOCK = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
 COMMAND = re.compile(r"jumok [a-z-]")

@@ -15,24 +15,26 @@ import typer
 from jumok.cli.main import app
 from jumok.config.recipe import load_config
 from jumok_lectures.catalog import LABS
+from jumok_lectures.course.catalog import CHAPTERS
 from jumok_lectures.worked.catalog import worked
 from tests.jumok_lectures.test_quotes import NOTES
 from tests.jumok_lectures.test_report import HANGUL
 
 ROOT = Path(__file__).parents[2]
-SCRIPT, SOURCE = ROOT / "docs" / "lectures.py", ROOT / "src" / "jumok"
+SOURCE = ROOT / "src" / "jumok"
 
 
-def script() -> ModuleType:
-    """docs/lectures.py, which is in no package."""
-    spec = importlib.util.spec_from_file_location("docs_lectures", SCRIPT)
+def load_script(name: str) -> ModuleType:
+    """docs/NAME.py, which is in no package."""
+    path = ROOT / "docs" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(f"docs_{name}", path)
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # its dataclasses look for it
     spec.loader.exec_module(module)
     return module
 
 
-DOCUMENT = script()
+DOCUMENT = load_script("lectures")
 LECTURES = DOCUMENT.load()
 LINES = LECTURES.lines
 COMMANDS = sorted({command for line in LINES for command in line.run})
@@ -91,7 +93,16 @@ def test_quotes_are_verbatim_and_no_line_is_left_out() -> None:
 
 @pytest.mark.parametrize("line", LINES, ids=lambda line: line.at)
 def test_a_line_has_an_answer_in_both_languages(line) -> None:
-    assert line.worked or line.labs or line.run or line.views or line.code or line.docs or line.slip
+    assert (
+        line.course
+        or line.worked
+        or line.labs
+        or line.run
+        or line.views
+        or line.code
+        or line.docs
+        or line.slip
+    )
     assert HANGUL.search(line.ko) or line.ko == line.en  # a formula
     assert not HANGUL.search(line.en + line.note_en)
     assert bool(line.note_en) == bool(line.note_ko)
@@ -109,6 +120,7 @@ def test_every_answer_exists(line) -> None:
     for place in line.worked:
         assert len(worked(place)) == 1
     assert {*line.labs} <= {lab.name for lab in LABS}
+    assert {*line.course} <= {*CHAPTERS}
     assert {*line.views} <= {*DOCUMENT.view_names()["en"]}
     for place in line.code:
         file, _, symbol = place.partition(":")

@@ -18,7 +18,7 @@ ONLINE = "https://github.com/jumok/jumok/blob/main/docs/course/"
 def home() -> Path:
     """The folder of the chapters: in the installed package, or in the checkout."""
     package = Path(__file__).parent
-    places = [package / "chapters", package.parents[2] / "docs" / "course"]
+    places = [package / "pages", package.parents[2] / "docs" / "course"]
     return next((place for place in places if place.is_dir()), places[0])
 
 

@@ -3,10 +3,12 @@
 import contextlib
 import io
 import json
-import os
+import runpy
 import traceback
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+from jumok.environment import language
 from jumok.errors import ConfigError, Location
 from jumok_lectures.course.catalog import EXERCISES, of_chapter
 from jumok_lectures.course.exercise import Verdict, judge
@@ -36,9 +38,9 @@ def check(name: str, answer: object) -> None:
 
 
 def _written(words: Text) -> str:
-    language = os.environ.get("JUMOK_LANG")
-    if language in ("en", "ko"):
-        return words.en if language == "en" else words.ko
+    given = language()
+    if given in ("en", "ko"):
+        return words.en if given == "en" else words.ko
     return f"{words.ko}\n  {words.en}"
 
 
@@ -68,13 +70,15 @@ def _run(file: Path) -> dict[str, object]:
             "the answers cannot be read.", got=str(error), place=Location(file)
         ) from error
     code = _cells(content, file) if file.suffix == ".ipynb" else content
-    names: dict[str, object] = {"__name__": "answers"}
     try:
-        with contextlib.redirect_stdout(io.StringIO()):
-            exec(compile(code, str(file), "exec"), names)
+        with TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
+            script = Path(folder) / "answers.py"
+            script.write_text(code, "utf-8")
+            return runpy.run_path(str(script))
     except Exception as error:  # a learner's code may raise anything
-        lines = [each.lineno for each in traceback.extract_tb(error.__traceback__)]
-        line = error.lineno if isinstance(error, SyntaxError) else lines[-1]
+        frames = traceback.extract_tb(error.__traceback__)
+        own = [each.lineno for each in frames if Path(each.filename).name == "answers.py"]
+        line = error.lineno if isinstance(error, SyntaxError) else own[-1]
         shown = line if file.suffix != ".ipynb" else None  # the cells are joined
         raise ConfigError(
             "the code of the answers fails.",
@@ -82,7 +86,6 @@ def _run(file: Path) -> dict[str, object]:
             do="run the file, or all cells of the notebook, and correct this first",
             place=Location(file, shown),
         ) from error
-    return names
 
 
 def _cells(content: str, file: Path) -> str:

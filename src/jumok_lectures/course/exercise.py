@@ -132,7 +132,9 @@ def _output(function: Callable[..., object], case: Case) -> Output:
     except Exception as error:  # a learner's function may raise anything
         return T("raised", error=f"{type(error).__name__}: {error}")
     for before, after in zip(case.inputs, inputs, strict=True):
-        if isinstance(before, Tensor) and not torch.equal(before, after):
+        if not isinstance(before, Tensor) or not isinstance(after, Tensor):
+            continue
+        if not torch.equal(before, after):
             return T("changed")
     if output is None:
         return T("nothing")

@@ -30,6 +30,7 @@ def course(context: typer.Context, lang: Lang = "en") -> None:
       jumok course open 00 --lang ko
       jumok course check 00
     """
+    context.default_map = {"open": {"lang": lang}, "check": {"lang": lang}}
     if context.invoked_subcommand is None:
         from jumok_lectures.course.chapters import chapters
 

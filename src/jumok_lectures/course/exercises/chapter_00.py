@@ -8,16 +8,18 @@ from jumok_lectures.course.exercises.cases import numbers, random
 
 
 def softmax(scores: Tensor) -> Tensor:
+    """Rows of scores to rows of weights, each of which sums to 1."""
     powers = torch.exp(scores - scores.max(dim=-1, keepdim=True).values)
     return powers / powers.sum(dim=-1, keepdim=True)
 
 
 def attention(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    """Each query's weighted sum of the values."""
     scores = query @ key.transpose(-2, -1) / query.shape[-1] ** 0.5
     return torch.softmax(scores, dim=-1) @ value
 
 
-def softmax_cases() -> list[Case]:
+def _softmax_cases() -> list[Case]:
     return [
         Case("note_scores", (numbers([14, 12]),), numbers([0.88, 0.12]), 0.005),
         Case("random", (random(5, 7),)),
@@ -25,7 +27,7 @@ def softmax_cases() -> list[Case]:
     ]
 
 
-def attention_cases() -> list[Case]:
+def _attention_cases() -> list[Case]:
     # q·k = 112 and 96 at d_k = 64, as in the figure that the note describes
     query, key = torch.ones(1, 64).double(), numbers(*([row] * 64 for row in (112 / 64, 96 / 64)))
     mixture = numbers([0.88, 0.12])
@@ -49,7 +51,7 @@ EXERCISES = (
     Exercise(
         "00.softmax",
         softmax,
-        softmax_cases,
+        _softmax_cases,
         {
             "no_maximum": _naive,
             "wrong_axis": lambda scores: torch.softmax(scores, dim=0),
@@ -62,7 +64,7 @@ EXERCISES = (
     Exercise(
         "00.attention",
         attention,
-        attention_cases,
+        _attention_cases,
         {
             "not_scaled": lambda q, k, v: _attended(q, k, v, 1),
             "divided_by_d_k": lambda q, k, v: _attended(q, k, v, 1 / q.shape[-1]),

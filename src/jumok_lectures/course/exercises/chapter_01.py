@@ -8,17 +8,19 @@ from jumok_lectures.course.exercises.cases import numbers, random
 
 
 def step(x: Tensor, h: Tensor, w: Tensor, u: Tensor) -> Tensor:
+    """The next state of an RNN."""
     return torch.tanh(x @ w + h @ u)
 
 
 def encode(words: Tensor, w: Tensor, u: Tensor) -> Tensor:
+    """The last state of an RNN that reads the words."""
     h = torch.zeros(u.shape[0], dtype=words.dtype)
     for x in words:
         h = torch.tanh(x @ w + h @ u)
     return h
 
 
-def step_cases() -> list[Case]:
+def _step_cases() -> list[Case]:
     x, h, w, u = numbers(1, 0), numbers(0.5, -0.5), numbers([1, 2], [3, 4]), numbers([1, 0], [0, 1])
     return [  # tanh 1.5 and tanh 1.5
         Case("by_hand", (x, h, w, u), numbers(0.9051, 0.9051), 5e-5),
@@ -26,7 +28,7 @@ def step_cases() -> list[Case]:
     ]
 
 
-def encode_cases() -> list[Case]:
+def _encode_cases() -> list[Case]:
     words = numbers([1], [0], [0])  # tanh 1, tanh of half of it, and again
     return [
         Case("by_hand", (words, numbers([1]), numbers([0.5])), numbers(0.1797), 5e-5),
@@ -44,7 +46,7 @@ EXERCISES = (
     Exercise(
         "01.step",
         step,
-        step_cases,
+        _step_cases,
         {
             "no_tanh": lambda x, h, w, u: x @ w + h @ u,
             "no_memory": lambda x, h, w, u: torch.tanh(x @ w),
@@ -55,7 +57,7 @@ EXERCISES = (
     Exercise(
         "01.encode",
         encode,
-        encode_cases,
+        _encode_cases,
         {
             "all_states": _all_states,
             "mean_of_states": lambda words, w, u: _all_states(words, w, u).mean(dim=0),

@@ -8,25 +8,28 @@ from jumok_lectures.course.exercises.cases import numbers, random
 
 
 def dot_scores(state: Tensor, states: Tensor) -> Tensor:
+    """The dot product with each state."""
     return states @ state
 
 
 def additive_scores(state: Tensor, states: Tensor, w: Tensor, u: Tensor, v: Tensor) -> Tensor:
+    """A small network's score of each state: v tanh(state W + h U)."""
     return torch.tanh(state @ w + states @ u) @ v
 
 
 def context(scores: Tensor, states: Tensor) -> Tensor:
+    """The sum of the states, weighted by the softmax of the scores."""
     return torch.softmax(scores, dim=-1) @ states
 
 
-def dot_cases() -> list[Case]:
+def _dot_cases() -> list[Case]:
     return [
         Case("note_23", (numbers(2, 3), numbers([4, 5], [-5, 2])), numbers(23, -4), 0.5),
         Case("random", (random(5), random(7, 5, seed=1))),
     ]
 
 
-def additive_cases() -> list[Case]:
+def _additive_cases() -> list[Case]:
     eye = torch.eye(2).double()
     state, states, v = numbers(1, 0), numbers([0, 0], [-1, 0], [1, 1]), numbers(1, 2)
     found = numbers(0.7616, 0.0, 2.4872)  # tanh 1; 0; tanh 2 + 2 tanh 1
@@ -37,7 +40,7 @@ def additive_cases() -> list[Case]:
     ]
 
 
-def context_cases() -> list[Case]:
+def _context_cases() -> list[Case]:
     states = torch.eye(4).double()
     uneven = numbers(0.0, 3.0, 0.0, 0.0)  # e^3 is 20.09, so 20.09 / 23.09 is 0.870
     return [
@@ -55,7 +58,7 @@ EXERCISES = (
     Exercise(
         "02.dot_scores",
         dot_scores,
-        dot_cases,
+        _dot_cases,
         {
             "not_summed": lambda state, states: states * state,
             "softmax_too_early": lambda state, states: torch.softmax(states @ state, dim=-1),
@@ -66,7 +69,7 @@ EXERCISES = (
     Exercise(
         "02.additive_scores",
         additive_scores,
-        additive_cases,
+        _additive_cases,
         {
             "no_tanh": lambda s, h, w, u, v: (s @ w + h @ u) @ v,
             "two_tanhs": lambda s, h, w, u, v: (torch.tanh(s @ w) + torch.tanh(h @ u)) @ v,
@@ -79,7 +82,7 @@ EXERCISES = (
     Exercise(
         "02.context",
         context,
-        context_cases,
+        _context_cases,
         {
             "no_softmax": lambda scores, states: scores @ states,
             "not_weighted": lambda scores, states: states.mean(dim=0),

@@ -8,14 +8,16 @@ from jumok_lectures.course.exercises.cases import numbers, random
 
 
 def weighted_sum(weights: Tensor, values: Tensor) -> Tensor:
+    """Each row of weights mixes the values."""
     return weights @ values
 
 
 def distances(query: Tensor, keys: Tensor) -> Tensor:
+    """The Euclidean distance to each key."""
     return ((keys - query) ** 2).sum(dim=-1) ** 0.5
 
 
-def sum_cases() -> list[Case]:
+def _sum_cases() -> list[Case]:
     shares = torch.softmax(random(3, 7), dim=-1)
     return [
         Case(
@@ -25,7 +27,7 @@ def sum_cases() -> list[Case]:
     ]
 
 
-def distance_cases() -> list[Case]:
+def _distance_cases() -> list[Case]:
     keys = numbers([4, 5], [-5, 2], [40, 50], [2, 3])
     return [
         Case("note_23", (numbers(2, 3), keys), numbers(2.828, 7.071, 60.440, 0), 5e-4),
@@ -39,7 +41,7 @@ EXERCISES = (
     Exercise(
         "03.weighted_sum",
         weighted_sum,
-        sum_cases,
+        _sum_cases,
         {
             "not_weighted": lambda weights, values: values.mean(dim=0).expand(len(weights), -1),
             "softmax_twice": lambda weights, values: torch.softmax(weights, dim=-1) @ values,
@@ -50,7 +52,7 @@ EXERCISES = (
     Exercise(
         "03.distances",
         distances,
-        distance_cases,
+        _distance_cases,
         {
             "no_root": lambda query, keys: ((keys - query) ** 2).sum(dim=-1),
             "product_instead": lambda query, keys: keys @ query,

@@ -8,12 +8,13 @@ from jumok_lectures.course.exercises.cases import numbers, random
 
 
 def self_attention(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor) -> Tensor:
+    """Query, key and value are projections of x."""
     query, key, value = x @ w_q, x @ w_k, x @ w_v
     scores = query @ key.transpose(-2, -1) / key.shape[-1] ** 0.5
     return torch.softmax(scores, dim=-1) @ value
 
 
-def cases() -> list[Case]:
+def _cases() -> list[Case]:
     x, swap, double = numbers([1, 0], [0, 1]), numbers([0, 1], [1, 0]), numbers([2, 0], [0, 2])
     # q1 = [0 1], k1 = [1 0], k2 = [0 1]: scores 0 and 1/√2, so 0.3302 and 0.6698, times 2
     found = numbers([0.6604, 1.3396], [1.3396, 0.6604])
@@ -36,7 +37,7 @@ EXERCISES = (
     Exercise(
         "04.self_attention",
         self_attention,
-        cases,
+        _cases,
         {
             "raw_values": lambda x, q, k, v: _mixed(x @ q, x @ k, x, k.shape[1] ** -0.5),
             "raw_scores": lambda x, q, k, v: _mixed(x, x, x @ v, x.shape[1] ** -0.5),

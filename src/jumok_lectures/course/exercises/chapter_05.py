@@ -7,10 +7,11 @@ from jumok_lectures.course.exercises.cases import numbers, random
 
 
 def scaled_scores(query: Tensor, key: Tensor) -> Tensor:
+    """Products of queries and keys, divided by the root of d_k."""
     return query @ key.transpose(-2, -1) / key.shape[-1] ** 0.5
 
 
-def cases() -> list[Case]:
+def _cases() -> list[Case]:
     query, key = numbers([1.0] * 64), numbers([112 / 64] * 64, [96 / 64] * 64)
     return [
         Case("note_112", (query, key), numbers([14.0, 12.0])),
@@ -28,7 +29,7 @@ EXERCISES = (
     Exercise(
         "05.scaled_scores",
         scaled_scores,
-        cases,
+        _cases,
         {
             "not_scaled": lambda q, k: _scores(q, k, 1),
             "divided_by_d_k": lambda q, k: _scores(q, k, 1 / k.shape[-1]),

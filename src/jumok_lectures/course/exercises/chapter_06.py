@@ -8,10 +8,11 @@ from jumok_lectures.course.exercises.cases import numbers, random
 
 
 def all_scores(query: Tensor, key: Tensor) -> Tensor:
+    """Every query with every key."""
     return query @ key.transpose(-2, -1)
 
 
-def score_cases() -> list[Case]:
+def _score_cases() -> list[Case]:
     query, key = numbers([2, 3], [1, 0]), numbers([4, 5], [-5, 2], [0, 1])
     return [
         Case("note_23", (query, key), numbers([23, -4, 3], [4, -5, 0])),
@@ -26,7 +27,7 @@ EXERCISES = (
     Exercise(
         "06.all_scores",
         all_scores,
-        score_cases,
+        _score_cases,
         {
             "transposed_scores": lambda q, k: k @ q.transpose(-2, -1),
             "no_transpose": lambda q, k: q @ k,

@@ -10,20 +10,22 @@ from jumok_lectures.course.exercises.cases import numbers, random
 
 
 def causal_mask(length: int) -> Tensor:
+    """True where a position may attend to another: to itself and to earlier ones."""
     return torch.ones(length, length, dtype=torch.bool).tril()
 
 
 def masked_softmax(scores: Tensor, allowed: Tensor) -> Tensor:
+    """Weights, 0 where the mask forbids; a row without any key is 0."""
     weights = scores.masked_fill(~allowed, -math.inf).softmax(dim=-1)
     return weights.masked_fill(~allowed, 0.0)
 
 
-def mask_cases() -> list[Case]:
+def _mask_cases() -> list[Case]:
     three = torch.tensor([[1, 0, 0], [1, 1, 0], [1, 1, 1]], dtype=torch.bool)
     return [Case("three_words", (3,), three), Case("one_word", (1,)), Case("seven_words", (7,))]
 
 
-def softmax_cases() -> list[Case]:
+def _softmax_cases() -> list[Case]:
     half = numbers([1, 0, 0], [0.5, 0.5, 0], [1 / 3, 1 / 3, 1 / 3])
     none = torch.tensor([[True, False, True], [False, False, False]])
     return [
@@ -43,7 +45,7 @@ EXERCISES = (
     Exercise(
         "07.causal_mask",
         causal_mask,
-        mask_cases,
+        _mask_cases,
         {
             "transposed_mask": lambda length: causal_mask(length).T,
             "without_itself": lambda length: causal_mask(length).tril(-1),
@@ -55,7 +57,7 @@ EXERCISES = (
     Exercise(
         "07.masked_softmax",
         masked_softmax,
-        softmax_cases,
+        _softmax_cases,
         {
             "row_of_nan": lambda s, a: s.masked_fill(~a, -math.inf).softmax(dim=-1),
             "row_of_even": lambda s, a: s.masked_fill(~a, -1e9).softmax(dim=-1),

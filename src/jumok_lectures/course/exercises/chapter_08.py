@@ -10,13 +10,14 @@ from jumok_lectures.course.exercises.cases import numbers
 
 
 def sinusoidal(length: int, dim: int) -> Tensor:
+    """Sine and cosine of each position, a pair for each frequency."""
     position = torch.arange(length).double()[:, None]
     pair = torch.arange(dim // 2).double()
     angle = position / 10000 ** (2 * pair / dim)
     return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(-2)
 
 
-def cases() -> list[Case]:
+def _cases() -> list[Case]:
     # position 1 of four dimensions: sin 1, cos 1, sin 0.01, cos 0.01
     rows = numbers([0, 1, 0, 1], [0.8415, 0.5403, 0.0100, 0.99995])
     return [
@@ -53,7 +54,7 @@ EXERCISES = (
     Exercise(
         "08.sinusoidal",
         sinusoidal,
-        cases,
+        _cases,
         {
             "halves": _halves,
             "sine_and_cosine_swapped": lambda length, dim: (

@@ -8,19 +8,21 @@ from jumok_lectures.course.exercises.cases import numbers, random
 
 
 def split_heads(x: Tensor, heads: int) -> Tensor:
+    """Adjacent numbers of each word become a head: (heads, words, width)."""
     return x.reshape(x.shape[0], heads, -1).transpose(0, 1)
 
 
 def merge_heads(x: Tensor) -> Tensor:
+    """The heads of each word, concatenated."""
     return x.transpose(0, 1).flatten(1)
 
 
-def split_cases() -> list[Case]:
+def _split_cases() -> list[Case]:
     words, cut = numbers([1, 2, 3, 4], [5, 6, 7, 8]), numbers([[1, 2], [5, 6]], [[3, 4], [7, 8]])
     return [Case("two_words", (words, 2), cut), Case("random", (random(7, 15), 3))]
 
 
-def merge_cases() -> list[Case]:
+def _merge_cases() -> list[Case]:
     cut, words = numbers([[1, 2], [5, 6]], [[3, 4], [7, 8]]), numbers([1, 2, 3, 4], [5, 6, 7, 8])
     return [Case("two_words", (cut,), words), Case("random", (random(3, 7, 5),))]
 
@@ -30,7 +32,7 @@ EXERCISES = (
     Exercise(
         "09.split_heads",
         split_heads,
-        split_cases,
+        _split_cases,
         {
             "view_only": lambda x, heads: x.reshape(heads, x.shape[0], -1),
             "every_other": lambda x, heads: x.reshape(x.shape[0], -1, heads).permute(2, 0, 1),
@@ -40,7 +42,7 @@ EXERCISES = (
     Exercise(
         "09.merge_heads",
         merge_heads,
-        merge_cases,
+        _merge_cases,
         {
             "view_only": lambda x: x.reshape(x.shape[1], -1),
             "every_other": lambda x: x.permute(1, 2, 0).flatten(1),

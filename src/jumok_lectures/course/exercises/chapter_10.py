@@ -8,16 +8,18 @@ from jumok_lectures.course.exercises.cases import numbers, random
 
 
 def layer_norm(x: Tensor, gain: Tensor, shift: Tensor) -> Tensor:
+    """Each word's vector with mean 0 and deviation 1, then scaled and shifted."""
     mean = x.mean(dim=-1, keepdim=True)
     variance = ((x - mean) ** 2).mean(dim=-1, keepdim=True)
     return gain * (x - mean) / torch.sqrt(variance + 1e-5) + shift
 
 
 def feed_forward(x: Tensor, w_1: Tensor, w_2: Tensor) -> Tensor:
+    """Two matrices with a ReLU between them."""
     return torch.relu(x @ w_1) @ w_2
 
 
-def norm_cases() -> list[Case]:
+def _norm_cases() -> list[Case]:
     # mean 3, deviation √3.5 = 1.8708
     found = numbers([-1.0690, -0.5345, 0.0, 1.6036])
     ones, zeros = torch.ones(4).double(), torch.zeros(4).double()
@@ -30,7 +32,7 @@ def norm_cases() -> list[Case]:
     ]
 
 
-def feed_cases() -> list[Case]:
+def _feed_cases() -> list[Case]:
     x, w_1, w_2 = (
         numbers([1, -1], [0, 2]),
         numbers([1, 0, -1], [0, 1, 1]),
@@ -60,7 +62,7 @@ EXERCISES = (
     Exercise(
         "10.layer_norm",
         layer_norm,
-        norm_cases,
+        _norm_cases,
         {
             "over_words": _over_words,
             "one_less": lambda x, gain, shift: _normed(
@@ -83,7 +85,7 @@ EXERCISES = (
     Exercise(
         "10.feed_forward",
         feed_forward,
-        feed_cases,
+        _feed_cases,
         {
             "no_relu": lambda x, w_1, w_2: x @ w_1 @ w_2,
             "relu_last": lambda x, w_1, w_2: torch.relu(x @ w_1 @ w_2),

@@ -10,12 +10,13 @@ from jumok_lectures.course.exercises.cases import numbers, random
 def cross_attention(
     target: Tensor, memory: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor
 ) -> Tensor:
+    """Queries from the target, keys and values from the memory."""
     query, key, value = target @ w_q, memory @ w_k, memory @ w_v
     scores = query @ key.transpose(-2, -1) / key.shape[-1] ** 0.5
     return torch.softmax(scores, dim=-1) @ value
 
 
-def cases() -> list[Case]:
+def _cases() -> list[Case]:
     eye = torch.eye(2).double()
     target, memory = numbers([0, 0]), numbers([1, 0], [0, 1], [1, 1])  # scores of 0: even shares
     given = (random(3, 5), random(7, 5, seed=1), random(5, 2, seed=2), random(5, 2, seed=3))
@@ -35,7 +36,7 @@ EXERCISES = (
     Exercise(
         "11.cross_attention",
         cross_attention,
-        cases,
+        _cases,
         {
             "roles_of_sides_swapped": lambda t, m, q, k, v: _mixed(m @ q, t @ k, t @ v),
             "self_attention_instead": lambda t, m, q, k, v: _mixed(t @ q, t @ k, t @ v),
