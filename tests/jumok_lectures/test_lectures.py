@@ -185,7 +185,7 @@ def test_what_to_read_on_is_what_the_code_names() -> None:
 
 def test_the_script_writes_both_pages(tmp_path: Path) -> None:
     """In a copy of the folders that it reads."""
-    for name in ("docs", "web"):
+    for name in ("docs", "web", "web/views"):
         (tmp_path / name).mkdir()
         for path in (ROOT / name).iterdir():
             if path.suffix in (".md", ".toml", ".py", ".js") and "lectures." not in path.name:
