@@ -48,10 +48,14 @@ const EN = {
     input: ({ mean, spread, rms }) => rms === null
       ? `Before it is compared, the state is normalized: minus its mean ${number(mean)}, divided by its standard deviation ${number(spread)}, then the learned scale and shift. The result is x.`
       : `Before it is compared, the state is normalized: divided by its root mean square ${number(rms)}, then multiplied by the learned scale. The result is x.`,
-    query: ({ read, width, dim, head, heads, biased, rotary, additive, cosine, linear, known, direct }) => direct
+    query: ({ read, width, dim, head, heads, biased, rotary, additive, cosine, linear, known, direct, recurrence }) => recurrence
+      ? `The forget gate of “${read}”: a learned matrix and a sigmoid turn x into ${dim} numbers from 0 to 1. Of each dimension of the state it lets this share stay.`
+      : direct
       ? `The state itself is the query of “${read}”: ${dim} numbers, without a matrix.`
       : `The query of “${read}” asks what it needs: ${known ? `x times the learned matrix ${additive ? "W" : "W_Q"}${biased ? ", plus a bias," : ""} turns ${width} numbers into ${dim}` : `${dim} numbers`}${heads > 1 ? `, those of head ${head}` : ""}.${rotary ? " Then it is rotated by its position." : ""}${cosine ? " It is brought to one length, so that only its direction counts." : ""}${linear ? " All are made positive (elu + 1)." : ""}`,
-    keys: ({ count, additive, same }) => same
+    keys: ({ count, additive, same, recurrence }) => recurrence
+      ? "What lets a word into the state is one minus its own forget gate."
+      : same
       ? `The ${count} states of the Memory are themselves the keys.`
       : `Each of the ${count} positions offers a key, made in the same way with ${additive ? "the matrix U" : "the matrix W_K"}: what can be found there.`,
     products: ({ name, product, dim, additive, cosine }) => additive
@@ -70,13 +74,17 @@ const EN = {
       : linear
         ? `No softmax here: each product is divided by the sum of all. “${name}” gets ${number(power)} / ${number(sum)} = ${number(weight)}, which is ${percent(weight)}.`
         : `Softmax, second half: each is divided by the sum. “${name}” gets ${number(power)} / ${number(sum)} = ${number(weight)}, which is ${percent(weight)} of the attention.`,
-    sum: ({ name, weight, sofar }) => `${number(weight)} × the value of “${name}” is added to the result z. So far ${percent(sofar)} of the attention is spent.`,
+    sum: ({ name, weight, sofar, recurrence }) => recurrence
+      ? `The input of “${name}” is added to the state z, each dimension times its own weight: what let the word in, times all forget gates since. Their mean is ${number(weight)}; so far ${percent(sofar)}, and the rest is the empty state's.`
+      : `${number(weight)} × the value of “${name}” is added to the result z. So far ${percent(sofar)} of the attention is spent.`,
     sumOthers: ({ count, weight, sofar }) => `The ${count} other keys share ${number(weight)} of the weight; their values are added, too. Now ${percent(sofar)} of the attention is spent.`,
     result: ({ name, weight, count, width }) => `Of ${count} keys “${name}” has the largest weight, ${number(weight)} (${percent(weight)}). The values, each times its weight, add up to the result z: ${width} numbers.`,
     mixed: ({ heads, head, width }) => heads > 1
       ? `What all ${heads} heads found lies side by side, ${width} numbers; head ${head}, whose way this was, is framed.`
       : `What the attention found: ${width} numbers.`,
-    output: ({ width, length, biased }) => `The output matrix W_O${biased ? " and its bias mix" : " mixes"} the heads into ${width} numbers: what the attention adds, a vector of length ${number(length)}.`,
+    output: ({ width, length, biased, recurrence }) => recurrence
+      ? `What is negative in the state becomes 0 (ReLU): what the recurrence adds, ${width} numbers, a vector of length ${number(length)}.`
+      : `The output matrix W_O${biased ? " and its bias mix" : " mixes"} the heads into ${width} numbers: what the attention adds, a vector of length ${number(length)}.`,
     residual: ({ a, b, c, gate }) => gate === null
       ? `It is added to the state, number by number. The first: ${number(a)} ${plus(b)} = ${number(c)}. Nothing is lost: the old state is still in the sum.`
       : `It is multiplied by the learned gate ${number(gate)} and added. The first number: ${number(a)} + ${number(gate)} × ${number(b)} = ${number(c)}.`,
@@ -135,10 +143,14 @@ const KO = {
     input: ({ mean, spread, rms }) => rms === null
       ? `비교하기 전에 상태를 정규화합니다. 평균 ${with_(mean, "을")} 빼고 표준편차 ${with_(spread, "로")} 나눈 다음, 학습된 배율과 이동을 적용한 것이 x입니다.`
       : `비교하기 전에 상태를 정규화합니다. 제곱평균제곱근 ${with_(rms, "로")} 나누고 학습된 배율을 곱한 것이 x입니다.`,
-    query: ({ read, width, dim, head, heads, biased, rotary, additive, cosine, linear, known, direct }) => direct
+    query: ({ read, width, dim, head, heads, biased, rotary, additive, cosine, linear, known, direct, recurrence }) => recurrence
+      ? `“${read}”의 망각 게이트: x에 학습된 행렬을 곱하고 시그모이드를 거치면 0에서 1 사이의 숫자 ${dim}개가 됩니다. 상태의 차원마다 이만큼이 남습니다.`
+      : direct
       ? `상태가 그대로 “${read}”의 쿼리입니다. 행렬 없이 숫자 ${dim}개입니다.`
       : `“${read}”의 쿼리는 무엇이 필요한지 묻습니다. ${known ? `x에 학습된 행렬 ${additive ? "W" : "W_Q"}를 곱하${biased ? "고 편향을 더하" : ""}면 숫자 ${width}개가 ${dim}개가 됩니다` : `숫자 ${dim}개입니다`}${heads > 1 ? `(헤드 ${head})` : ""}.${rotary ? " 그다음 위치만큼 회전합니다." : ""}${cosine ? " 길이를 하나로 맞추어 방향만 남깁니다." : ""}${linear ? " 모두 양수로 만듭니다(elu + 1)." : ""}`,
-    keys: ({ count, additive, same }) => same
+    keys: ({ count, additive, same, recurrence }) => recurrence
+      ? "단어가 상태에 들어가는 정도는 1에서 자신의 망각 게이트를 뺀 값입니다."
+      : same
       ? `메모리(Memory)의 상태 ${count}개가 그대로 키입니다.`
       : `${count}개 위치가 저마다 키를 내놓습니다. ${additive ? "행렬 U" : "행렬 W_K"}로 같은 방식으로 만들며, 그곳에 무엇이 있는지 알려 줍니다.`,
     products: ({ name, product, dim, additive, cosine }) => additive
@@ -157,13 +169,17 @@ const KO = {
       : linear
         ? `여기에는 softmax가 없습니다. 곱을 모두의 합으로 나눕니다. “${name}”: ${number(power)} / ${number(sum)} = ${number(weight)}, 곧 ${percent(weight)}.`
         : `softmax의 뒷부분: 각각을 합으로 나눕니다. “${name}”: ${number(power)} / ${number(sum)} = ${number(weight)}, 곧 주목의 ${percent(weight)}입니다.`,
-    sum: ({ name, weight, sofar }) => `“${name}”의 값(value)에 ${with_(weight, "을")} 곱해 결과 z에 더합니다. 지금까지 주목의 ${percent(sofar)}를 썼습니다.`,
+    sum: ({ name, weight, sofar, recurrence }) => recurrence
+      ? `“${name}”의 입력을 상태 z에 더합니다. 차원마다 가중치가 다르며, 단어가 들어온 정도에 그 뒤의 망각 게이트를 모두 곱한 값입니다. 가중치의 평균은 ${number(weight)}, 지금까지의 합은 ${percent(sofar)}이고 나머지는 빈 상태의 몫입니다.`
+      : `“${name}”의 값(value)에 ${with_(weight, "을")} 곱해 결과 z에 더합니다. 지금까지 주목의 ${percent(sofar)}를 썼습니다.`,
     sumOthers: ({ count, weight, sofar }) => `나머지 키 ${count}개의 가중치는 모두 ${number(weight)}입니다. 그 값(value)들도 더합니다. 지금까지 주목의 ${percent(sofar)}를 썼습니다.`,
     result: ({ name, weight, count, width }) => `키 ${count}개 중 “${name}”의 가중치가 ${number(weight)}(${percent(weight)})로 가장 큽니다. 값(value)마다 가중치를 곱해 모두 더한 것이 결과 z, 곧 숫자 ${width}개입니다.`,
     mixed: ({ heads, head, width }) => heads > 1
       ? `헤드 ${heads}개가 찾은 것을 나란히 놓으면 숫자 ${width}개입니다. 지금까지 따라온 헤드 ${head}에 테두리가 있습니다.`
       : `어텐션이 찾은 것, 숫자 ${width}개입니다.`,
-    output: ({ width, length, biased }) => `출력 행렬 W_O${biased ? "와 편향으로" : "로"} 헤드들을 섞어 숫자 ${width}개로 만듭니다. 어텐션이 더하는 벡터이며 길이는 ${number(length)}입니다.`,
+    output: ({ width, length, biased, recurrence }) => recurrence
+      ? `상태에서 음수인 것은 0이 됩니다(ReLU). 순환 층이 더하는 숫자 ${width}개이며, 벡터의 길이는 ${number(length)}입니다.`
+      : `출력 행렬 W_O${biased ? "와 편향으로" : "로"} 헤드들을 섞어 숫자 ${width}개로 만듭니다. 어텐션이 더하는 벡터이며 길이는 ${number(length)}입니다.`,
     residual: ({ a, b, c, gate }) => gate === null
       ? `이것을 상태에 성분끼리 더합니다. 첫째 성분: ${number(a)} ${plus(b)} = ${number(c)}. 앞의 상태는 합 속에 그대로 남습니다.`
       : `학습된 게이트 ${with_(gate, "을")} 곱해 더합니다. 첫째 성분: ${number(a)} + ${number(gate)} × ${number(b)} = ${number(c)}.`,

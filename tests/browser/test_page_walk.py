@@ -16,6 +16,7 @@ from tests.browser.walking import ONLY, Walk, near, number, numbers, translated_
 from tests.interop.bert import bert, save
 from tests.systems.lm import write_lm
 from tests.systems.pictures import write_captioner, write_noise
+from tests.systems.test_ordinary_module import transformer
 from tests.systems.untrained import write_classifier, write_masked
 
 pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
@@ -235,3 +236,27 @@ def test_cells_of_an_image_attend_to_cells(opened, tmp_path, photo):
     gate = float(attention.residual_gate.detach())
     near(found["sum"], cells[5] + gate * facts["output"][5])
     assert abs(sum(walk.columns("mixed")["weight"]) - 1.0) < 0.005
+
+
+def test_a_recurrence_has_weights_of_its_own_for_each_dimension(opened, tmp_path):
+    """Its state by the equations, step by step, and its output, which is what the module gave."""
+    folder = transformer(tmp_path / "model", decoder_attention_kind="ssru")
+    system = jumok.load(folder, device="cpu", engine="torch")
+    recorded = jumok.trace(system, "the cat sat", "개가 짖었다", extras=ONLY)
+    unit = system.models[0].decoder.blocks[1].self_attention
+    read: list[torch.Tensor] = []
+    unit.forget.register_forward_pre_hook(lambda _, given: read.append(given[0]))
+    jumok.trace(system, "the cat sat", "개가 짖었다", extras=ONLY)
+    with torch.no_grad():
+        states = max(read, key=lambda each: each.shape[1])[0]
+        gates, inputs = torch.sigmoid(unit.forget(states)), unit.input(states)
+        cell = torch.zeros(inputs.shape[1])
+        for gate, given in zip(gates[:4], inputs[:4], strict=True):
+            cell = gate * cell + (1 - gate) * given
+    walk = Walk(opened(recorded), part="decoder", layer=1, query=3)
+    assert "mixed" not in walk.ops()
+    assert "weight" in walk.says("sum")
+    found = walk.vectors()
+    near(found["z"], cell)
+    near(found["output"], torch.relu(cell))
+    assert "ReLU" in walk.says("output")

@@ -89,7 +89,7 @@ function placeOf(trace, site, walk, words) {
   const onward = onwardOf(trace, site);
   return {
     writes: site.writes && next !== undefined, read: readable(site.rowTokens[query]), next: next === undefined ? "" : readable(next),
-    label: Boolean(trace.axes[site.queries].grid), layer: site.layer + 1, head: head + 1, additive: walk.additive,
+    label: Boolean(trace.axes[site.queries].grid), layer: site.layer + 1, head: head + 1, additive: walk.additive, recurrence: walk.recurrence,
     cosine: site.kind.startsWith("cosine"), linear: walk.linear, cross, gaps: trace.kind.writes === "gaps", gate: trace.steps[query]?.gate ?? null,
     luong: walk.luong, direct: Boolean(walk.known) && !walk.additive, same: Boolean(walk.known) && !walk.additive && site.kind !== "bilinear",
     more: Boolean(onward), part: onward ? words[onward.part] : "", memory: site.part === "encoder" && trace.of("cross").length > 0,

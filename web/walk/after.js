@@ -23,7 +23,7 @@ function vectorsOf(walk, names) {
     return rows;
   }
   add("mixed", "z", names.mixed, walk.mixed, "z", { framed });
-  add("output", "W_O", names.output, walk.output, "W_O, FFN");
+  add("output", walk.recurrence ? "relu" : "W_O", names.output, walk.output, "W_O, FFN");
   if (walk.output) {
     add("residual", "+ s", names.state, walk.state, "s");
     add("residual", "=", names.residual, walk.sum2, "s");

@@ -3,6 +3,7 @@
 import { element } from "../dom.js";
 import { drawLook } from "../picture.js";
 import { readable, total } from "../trace.js";
+import { givenBy, weighted } from "./steps.js";
 import { Strip, mostIn, put, written } from "./strips.js";
 import { number } from "../words_walk.js";
 
@@ -30,9 +31,8 @@ export function attentionScene(trace, site, walk, words, onSay) {
   const asked = strip(names.query, walk.q, compared);
   const termsMost = walk.redone ? scaleOf(walk.additive ? "v · tanh" : "q × k", ...walk.rows.map(({ terms }) => terms)) : 1;
   const restSum = total(walk.others.map(({ weight }) => weight));
-  const given = walk.rows.map(({ v, weight }) => Float64Array.from(v, (value) => weight * value));
-  const left = new Float64Array(walk.z.length);
-  for (const { v, weight } of walk.others) v.forEach((value, i) => { left[i] += weight * value; });
+  const given = walk.rows.map(givenBy);
+  const left = weighted(walk.others, walk.z.length);
   const sumMost = scaleOf(`${names.value}, z`, walk.z, ...given);
   const rows = walk.rows.map((key, n) => keyRow(key, walk, words, {
     k: strip(`${names.key} ${key.name}`, key.k, compared),

@@ -33,10 +33,10 @@ const FACTS = {
   weights: (walk) => ({ ...walk.best, sum: walk.sum, redone: walk.redone, linear: walk.linear }),
   sum: (walk, _, key) => key === "others"
     ? { count: walk.others.length, weight: total(walk.others.map(({ weight }) => weight)), sofar: sofar(walk, key) }
-    : { name: key.name, weight: key.weight, sofar: sofar(walk, key) },
+    : { name: key.name, weight: key.weight, sofar: sofar(walk, key), recurrence: walk.recurrence },
   result: (walk) => ({ ...walk.best, count: walk.keys.length, width: walk.z.length }),
   mixed: (walk, at) => ({ ...at, heads: walk.heads, width: walk.mixed.length }),
-  output: (walk) => ({ width: walk.output.length, length: lengthOf(walk.output), biased: walk.facts.biased }),
+  output: (walk) => ({ width: walk.output.length, length: lengthOf(walk.output), biased: walk.facts.biased, recurrence: walk.recurrence }),
   residual: (walk) => ({ a: walk.state[0], b: walk.output[0], c: walk.sum2[0], gate: walk.gate }),
   norm: (walk, at) => ({ ...at, ...normed(walk.sum2, walk.facts.norm), cross: at.cross && !walk.fed }),
   hidden: (walk) => ({ width: walk.hidden.length, active: walk.hidden.filter((value) => value > 0).length }),

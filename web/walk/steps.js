@@ -93,6 +93,7 @@ function keysOf(site, facts, head, query) {
     each.recorded = recorded[query * site.columns + i];
     return each;
   });
+  if (site.kind === "ssru") keys.forEach((each, i) => { each.shares = sharesIn(site, head, query, i, each.recorded); });
   const sink = site.array("sink")?.values[head] ?? -Infinity;
   const top = redone ? Math.max(sink, ...keys.map(({ score }) => score)) : 0;
   const power = (score) => (linear ? Math.max(score, 0) : Math.exp(score - top));
@@ -102,10 +103,28 @@ function keysOf(site, facts, head, query) {
   return { q, keys, scale, redone, linear, sink, top, sum };
 }
 
+/**
+ * A weight of its own for each dimension of a word in the state of a recurrence: what let it in, times all forget
+ * gates since. Their mean is the recorded weight, which may have been edited.
+ *
+ * @param {Site} site
+ */
+function sharesIn(site, head, query, key, recorded) {
+  const shares = Float64Array.from(site.vector("key", head, key), (value) => (key > query ? 0 : value));
+  for (let later = key + 1; later <= query; later++) site.vector("query", head, later).forEach((gate, i) => { shares[i] *= gate; });
+  const mean = meanOf(shares);
+  return mean > 0 ? shares.map((share) => (share * recorded) / mean) : shares;
+}
+
+/** What a key adds to the weighted sum. */
+export function givenBy({ v, weight, shares }) {
+  return Float64Array.from(v, (value, i) => value * (shares ? shares[i] : weight));
+}
+
 /** The weighted sum of the values of one head. */
 export function weighted(keys, width) {
   const out = new Float64Array(width);
-  for (const { weight, v } of keys) for (let i = 0; i < width; i++) out[i] += weight * v[i];
+  for (const key of keys) givenBy(key).forEach((value, i) => { out[i] += value; });
   return out;
 }
 
@@ -172,7 +191,8 @@ export function walkOf(trace, site, head, query) {
   const rows = few.sort((a, b) => a - b).map((i) => keys[i]);
   return {
     ...asked, facts, head, query, heads: site.heads, additive: Boolean(site.array("energy")),
-    z: weighted(keys, site.known("value").shape[2]), mixed: held("mixed") ?? (output ? sideBySide(site, query) : null),
+    recurrence: site.kind === "ssru", z: weighted(keys, site.known("value").shape[2]),
+    mixed: site.kind === "ssru" ? null : held("mixed") ?? (output ? sideBySide(site, query) : null),
     state, input, output, normed, fed, after, known, hidden: held("hidden"), word: held("word"), shown: held("shown"), fedNormed: held("fed_normed"),
     luong, gate, sum2, stream, fedSum: stream && fed ? added(stream, fed) : null,
     prediction: predictionOf(trace, site, query), rows, others: keys.filter((key) => !rows.includes(key)),
@@ -208,7 +228,7 @@ export function momentsOf(walk, site) {
   each("sum", 1800, 800);
   if (walk.known) for (const op of walk.luong ? ["known", "shown"] : ["cell", "known", "shown"]) add(op);
   if (walk.output) {
-    for (const op of ["mixed", "output", "residual"]) add(op, null, 1500);
+    for (const op of [...(walk.mixed ? ["mixed"] : []), "output", "residual"]) add(op, null, 1500);
     if (walk.normed) add("norm");
   }
   if (walk.fed) {
