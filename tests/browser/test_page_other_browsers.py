@@ -7,11 +7,11 @@ import time
 
 import pytest
 
-import jumok
 from jumok.bundle.reading import read_bundle
 from jumok.engine.wasm import missing_compiler
 from jumok.inspection.page.document import page as html
 from jumok.systems.in_page.translator import WebTranslator
+from tests.browser.bare import engine_answers
 from tests.browser.kinds import VIEWS, whole
 from tests.browser.other_browsers import PROGRAMS, opened_page, program
 
@@ -69,16 +69,15 @@ def wait_until(run, script, *arguments):
 
 @pytest.mark.skipif(missing_compiler() is not None, reason="needs zig")
 def test_a_model_in_the_page_translates(opening, tiny_bundle):
-    translator = jumok.load(tiny_bundle, device="cpu")
-    expected = [each.text for each in translator.translate(["the cat sat", "a dog"])]
-    assert all(expected)
-    page = WebTranslator(read_bundle(tiny_bundle), "fp32").page("tiny", ["the cat sat"])
-    with opening(page) as run:
+    model, texts = WebTranslator(read_bundle(tiny_bundle), "fp32"), ["the cat sat", "a dog"]
+    expected = engine_answers(model, texts)
+    with opening(model.page("tiny", texts)) as run:
         wait_until(run, STARTED)
         run(WATCH)
-        for text, translation in zip(["the cat sat", "a dog"], expected, strict=True):
+        for number, text in enumerate(texts):
             run(TYPE, text)
-            wait_until(run, WRITTEN, translation)
+            written = model.tokenizer.decode(expected[f"{number}/tokens"].tolist())
+            wait_until(run, WRITTEN, written)
         assert not run("return window.faults")
 
 
