@@ -122,7 +122,7 @@ def test_every_view_is_at_the_same_word_and_head(found, folders, kind, count):
 
 def check(trace: Trace, given: str, state: str, at: dict) -> None:
     where = f"{given!r} #{state}: {at}"
-    word, other = (at["path"][2].strip("“”"), at["path"][3].rsplit(":", 1)[0].strip("→ “”"))
+    word, other = (each[each.index("“") : each.rindex("”") + 1] for each in at["path"][2:])
     named = "query=" in state
     if at["row"] is not None:
         assert at["row"] == at["walk"], where
@@ -130,7 +130,7 @@ def check(trace: Trace, given: str, state: str, at: dict) -> None:
     for path in at["others"] if not named else at["others"][2:]:
         assert path == at["path"], where
     if not named:  # a named token may be none of the map, such as END
-        assert f"“{word}” → “{other}”" in at["caption"][0], where
+        assert f"{word} → {other}" in at["caption"][0], where
     query, head = int(at["walk"]), int(at["heads"][1])
     assert all(f"row(trace, {query}, " in code and f"head={head})" in code for code in at["python"])
     assert all(f"head {head + 1}" in caption for caption in at["caption"][1:]), where

@@ -13,7 +13,7 @@ from jumok.errors import ConfigError, Location
 from jumok.inspection.page.source import source_folder
 
 IMPORT = re.compile(
-    r"^import \{ (?P<names>\w+(?:, \w+)*) \} from \"(?P<path>\.[^\"]+)\";\n", re.MULTILINE
+    r"^import \{ (?P<names>\w+(?:, \w+)*) \} from \"(?P<path>[./][^\"]+)\";\n", re.MULTILINE
 )
 EXPORT = re.compile(
     r"^export (?P<what>(?:async )?(?:function|class|const) (?P<name>\w+))", re.MULTILINE
