@@ -15,7 +15,13 @@ from unicodedata import east_asian_width
 import torch
 from torch import Tensor
 
-from jumok_lectures.course.exercises import chapter_01, chapter_08, chapter_10
+from jumok_lectures.course.exercises import (
+    chapter_01,
+    chapter_08,
+    chapter_10,
+    chapter_13,
+    chapter_15,
+)
 
 DOCS = Path(__file__).parent
 COURSE = DOCS / "course"
@@ -70,7 +76,7 @@ def _width(name: str) -> float:
 
 def _cells(panel: Panel, x: float, across: float) -> list[str]:
     finite = panel.cells[panel.cells.isfinite()]
-    lowest, highest = float(finite.min()), float(finite.max())
+    lowest, highest = min(float(finite.min()), 0.0), float(finite.max())
     parts = []
     for row, numbers in enumerate(panel.cells.tolist()):
         for column, number in enumerate(numbers):
@@ -124,6 +130,10 @@ def figures() -> dict[str, str]:
         "09.svg": drawn(_heads()),
         "10.svg": drawn(_normed()),
         "11.svg": drawn(_crossed()),
+        "12.svg": drawn(_halves()),
+        "13.svg": drawn(_grid()),
+        "14.svg": drawn(_reach()),
+        "15.svg": drawn(_explained()),
     }
 
 
@@ -240,6 +250,53 @@ def _crossed() -> list[Panel]:
     source, target = ("I", "am", "a", "student"), ("나는", "학생", "이다")
     scores = table([3, 1, 0, 0], [0, 0, 1, 3], [0, 3, 0, 1])
     return [Panel("softmax(QKᵀ/√d_k)", target, source, scores.softmax(-1))]
+
+
+def _halves() -> list[Panel]:
+    """Equal scores: GPT's mask permits earlier words, BERT attends to both sides of the gap."""
+    words, gap = ("I", "am", "a", "student"), ("I", "am", "[MASK]", "student")
+    none = torch.zeros(4, 4).double()
+    hidden = none.masked_fill(~torch.ones(4, 4).tril().bool(), -torch.inf)
+    return [
+        Panel("GPT", words, words, hidden.softmax(-1)),
+        Panel("BERT", gap, gap, none.softmax(-1)),
+    ]
+
+
+def _grid() -> list[Panel]:
+    scores = chapter_13.GRID @ chapter_13.STATE
+    weights = scores.flatten().softmax(-1).unflatten(0, (2, 2))
+    found = chapter_13.attend_grid(chapter_13.STATE, chapter_13.GRID)[None]
+    return [
+        Panel("h·z", (), ("",) * 2, scores, ".0f"),
+        Panel("softmax", (), ("",) * 2, weights, ".3f"),
+        Panel("c", (), ("c[1]", "c[2]"), found, ".3f"),
+    ]
+
+
+def _reach() -> list[Panel]:
+    """The shares of the cells in the output of the corner; all weights are equal."""
+    corner = torch.zeros(1, 1, 5, 5).double()
+    corner[..., 0, 0] = 1
+    kernel = torch.ones(1, 1, 3, 3).double() / 9
+    once = torch.conv2d(corner, kernel, padding=1)
+    twice = torch.conv2d(once, kernel, padding=1)
+    none = ("",) * 5
+    return [
+        Panel("3 × 3", (), none, once[0, 0]),
+        Panel("3 × 3, 3 × 3", (), none, twice[0, 0]),
+        Panel("softmax(QKᵀ/√d_k)", (), none, torch.full((5, 5), 1 / 25).double()),
+    ]
+
+
+def _explained() -> list[Panel]:
+    weights, values = chapter_15.WEIGHTS, chapter_15.VALUES
+    falls = chapter_15.occlusion(weights, values)
+    rows, words = ("w", "v", "w · v", "Δ"), ("the", "story", "is", "great")
+    return [
+        Panel(row, (), words, numbers[None], ".2f")
+        for row, numbers in zip(rows, (weights, values, weights * values, falls), strict=True)
+    ]
 
 
 def filled(path: Path) -> str:
