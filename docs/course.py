@@ -15,28 +15,45 @@ from unicodedata import east_asian_width
 import torch
 from torch import Tensor
 
-from jumok_lectures.course.exercises import chapter_01, chapter_08, chapter_10
+from jumok_lectures.course.exercises import (
+    chapter_01,
+    chapter_08,
+    chapter_10,
+    chapter_13,
+    chapter_15,
+)
 
 DOCS = Path(__file__).parent
 COURSE = DOCS / "course"
 LAB = re.compile(r"(<!-- lab: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
-CELL, LINE, LETTER, MARGIN = 46, 28, 7.5, 14
+CELL, LINE, LETTER, MARGIN, DIAL = 46, 28, 7.5, 14, 90
 
 
 @dataclass(frozen=True)
 class Panel:
-    """A table of numbers: a title, the names of rows and columns, and the cells."""
+    """A table of numbers: a title, the names of rows and columns, and the cells.
+
+    Attributes:
+        before: the cells that each row shows first, where the figure moves.
+    """
 
     title: str
     rows: Sequence[str]
     columns: Sequence[str]
     cells: Tensor
     form: str = ".2f"
+    before: Tensor | None = None
 
 
-def drawn(panels: Sequence[Panel]) -> str:
-    """The panels side by side, as SVG; the darker a cell, the larger its number."""
+def drawn(panels: Sequence[Panel], below: Sequence[str] = (), style: str = "") -> str:
+    """The panels side by side, as SVG; the darker a cell, the larger its number.
+
+    Args:
+        below: more parts, DIAL high, under the panels.
+        style: animations, whose first moment is the still figure: in print, and for readers who
+            prefer less motion, nothing moves.
+    """
     parts, x, height = [], float(MARGIN), 0.0
     for panel in panels:
         left = max((_width(name) for name in panel.rows), default=0) + 6
@@ -49,6 +66,8 @@ def drawn(panels: Sequence[Panel]) -> str:
         parts += _cells(panel, x + left, across)
         x += left + across * panel.cells.shape[1] + 2 * MARGIN
         height = max(height, 50 + LINE * panel.cells.shape[0] + MARGIN)
+    height += DIAL if below else 0
+    moving = f"@media screen and (prefers-reduced-motion: no-preference) {{{style}}}"
     size = f'viewBox="0 0 {x:.0f} {height:.0f}" width="{x:.0f}" height="{height:.0f}"'
     title = escape("; ".join(panel.title for panel in panels))
     return "\n".join(
@@ -57,7 +76,9 @@ def drawn(panels: Sequence[Panel]) -> str:
             'font-family="sans-serif" font-size="12">',
             f"<title>{title}</title>",
             '<rect width="100%" height="100%" fill="#fff"/>',
+            *([f"<style>{moving}</style>"] if style else []),
             *parts,
+            *below,
             "</svg>\n",
         ]
     )
@@ -69,21 +90,32 @@ def _width(name: str) -> float:
 
 
 def _cells(panel: Panel, x: float, across: float) -> list[str]:
-    finite = panel.cells[panel.cells.isfinite()]
-    lowest, highest = float(finite.min()), float(finite.max())
+    shown = [panel.cells, *([] if panel.before is None else [panel.before])]
+    finite = torch.cat(shown)[torch.cat(shown).isfinite()]
+    lowest, highest = min(float(finite.min()), 0.0), float(finite.max())
     parts = []
     for row, numbers in enumerate(panel.cells.tolist()):
-        for column, number in enumerate(numbers):
-            hidden = number == float("-inf")
-            share = 0.0 if hidden else (number - lowest) / ((highest - lowest) or 1.0)
-            fill = "#ddd" if hidden else f"hsl(215 70% {96 - 46 * share:.0f}%)"
-            place = f'x="{x + column * across:.1f}" y="{50 + row * LINE}"'
-            parts.append(
-                f'<rect {place} width="{across:.1f}" height="{LINE}" fill="{fill}" stroke="#fff"/>'
-            )
-            words = "−∞" if hidden else format(number, panel.form).replace("-", "−")
-            middle, color = x + (column + 0.5) * across, "#fff" if share > 0.6 else "#111"
-            parts.append(_text(middle, 50 + (row + 0.65) * LINE, words, color=color))
+        place = x, across, 50 + row * LINE
+        parts += _row(numbers, place, lowest, highest, panel.form)
+        if panel.before is not None:
+            first = _row(panel.before[row].tolist(), place, lowest, highest, panel.form)
+            parts += [f'<g class="row{row}" opacity="0">', *first, "</g>"]
+    return parts
+
+
+def _row(
+    numbers: list[float], place: tuple[float, float, int], lowest: float, highest: float, form: str
+) -> list[str]:
+    (x, across, y), parts = place, []
+    for column, number in enumerate(numbers):
+        hidden = number == float("-inf")
+        share = 0.0 if hidden else (number - lowest) / ((highest - lowest) or 1.0)
+        fill = "#ddd" if hidden else f"hsl(215 70% {96 - 46 * share:.0f}%)"
+        box = f'x="{x + column * across:.1f}" y="{y}" width="{across:.1f}" height="{LINE}"'
+        parts.append(f'<rect {box} fill="{fill}" stroke="#fff"/>')
+        words = "−∞" if hidden else format(number, form).replace("-", "−")
+        middle, color = x + (column + 0.5) * across, "#fff" if share > 0.6 else "#111"
+        parts.append(_text(middle, y + 0.65 * LINE, words, color=color))
     return parts
 
 
@@ -120,10 +152,16 @@ def figures() -> dict[str, str]:
         "05.svg": drawn(_widths()),
         "06.svg": drawn(_student()),
         "07.svg": drawn(_masked()),
-        "08.svg": drawn(_positions()),
+        "07-moving.svg": drawn(_masked(moving=True), style=_row_by_row(8)),
+        "08.svg": drawn(_positions(), _dials()),
+        "08-moving.svg": drawn(_positions(), _dials(), _turning()),
         "09.svg": drawn(_heads()),
         "10.svg": drawn(_normed()),
         "11.svg": drawn(_crossed()),
+        "12.svg": drawn(_halves()),
+        "13.svg": drawn(_grid()),
+        "14.svg": drawn(_reach()),
+        "15.svg": drawn(_explained()),
     }
 
 
@@ -200,21 +238,66 @@ def _student() -> list[Panel]:
     ]
 
 
-def _masked() -> list[Panel]:
-    """Eight words, of equal scores."""
+def _masked(moving: bool = False) -> list[Panel]:
+    """Eight words, of equal scores; in the moving figure each row is masked in its turn."""
     names = [str(number) for number in range(1, 9)]
-    allowed = torch.ones(8, 8).tril().bool()
-    scores = torch.zeros(8, 8).double().masked_fill(~allowed, -torch.inf)
+    scores = torch.zeros(8, 8).double()
+    masked = scores.masked_fill(~torch.ones(8, 8).tril().bool(), -torch.inf)
+    first = (scores, scores.softmax(-1)) if moving else (None, None)
     return [
-        Panel("QKᵀ + M", names, names, scores, ".0f"),
-        Panel("softmax", names, names, scores.softmax(-1)),
+        Panel("QKᵀ + M", names, names, masked, ".0f", first[0]),
+        Panel("softmax", names, names, masked.softmax(-1), before=first[1]),
     ]
+
+
+def _row_by_row(rows: int) -> str:
+    """Hides what is there, and lets one row after another appear."""
+    rules = []
+    for row in range(rows):
+        start = 20 + 60 * row / rows
+        rules.append(
+            f"@keyframes row{row} {{0%, 8% {{opacity: 0}} 12%, {start:g}% {{opacity: 1}} "
+            f"{start + 4:g}%, 100% {{opacity: 0}}}} "
+            f".row{row} {{animation: row{row} 16s infinite}}"
+        )
+    return " ".join(rules)
 
 
 def _positions() -> list[Panel]:
     names = [f"pos {number}" for number in range(8)]
     columns = [f"{name} {pair}" for pair in range(4) for name in ("sin", "cos")]
     return [Panel("PE", names, columns, chapter_08.sinusoidal(8, 8))]
+
+
+def _dials() -> list[str]:
+    """Each pair as the hand of a clock, of all positions in grey, and a frame around one row."""
+    left, y = MARGIN + _width("pos 0") + 6, 50 + 8 * LINE + 50
+    frame = f'x="{left}" y="50" width="{8 * CELL}" height="{LINE}" stroke="#c33" stroke-width="2"'
+    parts = [f'<rect class="frame" {frame} fill="none"/>']
+    for pair in range(4):
+        x = left + (2 * pair + 1) * CELL
+        parts.append(f'<circle cx="{x}" cy="{y}" r="40" fill="none" stroke="#bbb"/>')
+        for sine, cosine in chapter_08.sinusoidal(8, 8)[:, 2 * pair : 2 * pair + 2].tolist():
+            tip = f'x2="{x + 40 * sine:.1f}" y2="{y - 40 * cosine:.1f}"'
+            parts.append(f'<line x1="{x}" y1="{y}" {tip} stroke="#bbb"/>')
+        hand = f'x1="{x}" y1="{y}" x2="{x}" y2="{y - 40}" stroke="#c33" stroke-width="3"'
+        parts.append(f'<line class="pair{pair}" style="transform-origin: {x}px {y}px" {hand}/>')
+    return parts
+
+
+def _turning() -> str:
+    """Eight positions one after another: the frame moves down, and each hand turns."""
+    motions = {"frame": [f"translateY({LINE * place}px)" for place in range(8)]}
+    for pair in range(4):  # 10000^(2i/8) is 10^i
+        motions[f"pair{pair}"] = [f"rotate({place / 10**pair:g}rad)" for place in range(8)]
+    rules = []
+    for name, moves in motions.items():
+        frames = " ".join(
+            f"{12.5 * place:g}%, {12.5 * place + 8:g}% {{transform: {move}}}"
+            for place, move in enumerate(moves)
+        )
+        rules.append(f"@keyframes {name} {{{frames}}} .{name} {{animation: {name} 16s infinite}}")
+    return " ".join(rules)
 
 
 def _heads() -> list[Panel]:
@@ -240,6 +323,53 @@ def _crossed() -> list[Panel]:
     source, target = ("I", "am", "a", "student"), ("나는", "학생", "이다")
     scores = table([3, 1, 0, 0], [0, 0, 1, 3], [0, 3, 0, 1])
     return [Panel("softmax(QKᵀ/√d_k)", target, source, scores.softmax(-1))]
+
+
+def _halves() -> list[Panel]:
+    """Equal scores: GPT's mask permits earlier words, BERT attends to both sides of the gap."""
+    words, gap = ("I", "am", "a", "student"), ("I", "am", "[MASK]", "student")
+    none = torch.zeros(4, 4).double()
+    hidden = none.masked_fill(~torch.ones(4, 4).tril().bool(), -torch.inf)
+    return [
+        Panel("GPT", words, words, hidden.softmax(-1)),
+        Panel("BERT", gap, gap, none.softmax(-1)),
+    ]
+
+
+def _grid() -> list[Panel]:
+    scores = chapter_13.GRID @ chapter_13.STATE
+    weights = scores.flatten().softmax(-1).unflatten(0, (2, 2))
+    found = chapter_13.attend_grid(chapter_13.STATE, chapter_13.GRID)[None]
+    return [
+        Panel("h·z", (), ("",) * 2, scores, ".0f"),
+        Panel("softmax", (), ("",) * 2, weights, ".3f"),
+        Panel("c", (), ("c[1]", "c[2]"), found, ".3f"),
+    ]
+
+
+def _reach() -> list[Panel]:
+    """The shares of the cells in the output of the corner; all weights are equal."""
+    corner = torch.zeros(1, 1, 5, 5).double()
+    corner[..., 0, 0] = 1
+    kernel = torch.ones(1, 1, 3, 3).double() / 9
+    once = torch.conv2d(corner, kernel, padding=1)
+    twice = torch.conv2d(once, kernel, padding=1)
+    none = ("",) * 5
+    return [
+        Panel("3 × 3", (), none, once[0, 0]),
+        Panel("3 × 3, 3 × 3", (), none, twice[0, 0]),
+        Panel("softmax(QKᵀ/√d_k)", (), none, torch.full((5, 5), 1 / 25).double()),
+    ]
+
+
+def _explained() -> list[Panel]:
+    weights, values = chapter_15.WEIGHTS, chapter_15.VALUES
+    falls = chapter_15.occlusion(weights, values)
+    rows, words = ("w", "v", "w · v", "Δ"), ("the", "story", "is", "great")
+    return [
+        Panel(row, (), words, numbers[None], ".2f")
+        for row, numbers in zip(rows, (weights, values, weights * values, falls), strict=True)
+    ]
 
 
 def filled(path: Path) -> str:

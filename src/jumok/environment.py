@@ -42,10 +42,16 @@ VARIABLES = {
 """Each variable with its meaning."""
 
 
+def chosen_language() -> str | None:
+    """JUMOK_LANG, "en" or "ko"; None where it is not set."""
+    given = os.environ.get("JUMOK_LANG")
+    return ("ko" if given == "ko" else "en") if given else None
+
+
 def language() -> str:
     """The language of help and errors, "en" or "ko": JUMOK_LANG, or else the system's."""
-    if given := os.environ.get("JUMOK_LANG"):
-        return "ko" if given == "ko" else "en"
+    if given := chosen_language():
+        return given
     system = os.environ.get("LC_ALL") or os.environ.get("LC_MESSAGES") or os.environ.get("LANG")
     return "ko" if (system or "").startswith("ko") else "en"
 

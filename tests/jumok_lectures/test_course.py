@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import itertools
 import json
 import re
 from pathlib import Path
@@ -24,6 +25,7 @@ LANGUAGES = ("en", "ko")
 QUOTE = re.compile(r"^> “(.+)” \((\d{3}):(\d+)\)$", re.MULTILINE)
 HEADING = re.compile(r"^##? ", re.MULTILINE)
 COMMANDS = re.compile(r"^```bash\n(.*?)^```\n", re.DOTALL | re.MULTILINE)
+MOVING = sorted((home() / "figures").glob("*-moving.svg"))
 each_chapter = pytest.mark.parametrize("chapter", ALL, ids=lambda each: each.number)
 
 
@@ -100,6 +102,23 @@ def test_verdicts_and_figures_are_up_to_date():
         if path.read_text("utf-8") != text
     ]
     assert not old, f"run: python docs/course.py ({old})"
+
+
+@pytest.mark.parametrize("moving", MOVING, ids=lambda each: each.stem)
+def test_a_figure_moves_only_on_a_screen_and_where_motion_is_wanted(moving):
+    text = moving.read_text("utf-8")
+    [style] = re.findall(r"<style>(.*?)</style>", text, re.DOTALL)
+    assert style.startswith("@media screen and (prefers-reduced-motion: no-preference) {")
+    depths = list(itertools.accumulate({"{": 1, "}": -1}.get(each, 0) for each in style))
+    first = style.index("{")
+    assert depths.index(0, first) == len(style) - 1  # all rules are inside
+    assert "<animate" not in text
+    names = re.findall(r"\.(\w+) {animation: \1 ", style)
+    assert names
+    assert set(names) == {*re.findall(r"@keyframes (\w+)", style)}
+    assert set(names) == {*re.findall(r'class="(\w+)"', text)}
+    for language in LANGUAGES:
+        assert f"](figures/{moving.name})" in find(moving.name[:2]).text(language)
 
 
 @each_chapter

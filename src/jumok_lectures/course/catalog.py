@@ -5,7 +5,7 @@ from importlib import import_module
 
 from jumok_lectures.course.exercise import Exercise, Question
 
-CHAPTERS = ("00", "01", "02", "03", "04", "05", "06", "07", "08", "09", "10", "11")
+CHAPTERS = tuple(f"{number:02}" for number in range(16))
 
 
 def of_chapter(number: str) -> tuple[Exercise | Question, ...]:

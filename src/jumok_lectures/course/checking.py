@@ -8,7 +8,7 @@ import traceback
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from jumok.environment import language
+from jumok.environment import chosen_language
 from jumok.errors import ConfigError, Location
 from jumok_lectures.course.catalog import EXERCISES, of_chapter
 from jumok_lectures.course.exercise import Verdict, judge
@@ -38,10 +38,10 @@ def check(name: str, answer: object) -> None:
 
 
 def _written(words: Text) -> str:
-    given = language()
-    if given in ("en", "ko"):
-        return words.en if given == "en" else words.ko
-    return f"{words.ko}\n  {words.en}"
+    given = chosen_language()
+    if given is None:
+        return f"{words.ko}\n  {words.en}"
+    return words.ko if given == "ko" else words.en
 
 
 def check_file(chapter: str, file: Path) -> dict[str, Verdict]:
