@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import typer
 
-from jumok.cli.language import said, table
+from jumok.cli.language import help_in_korean, said, table, translate_texts
 from jumok.cli.late_verbs import LateGroup, LateVerb
 from jumok.environment import language, threads
 from jumok.errors import JumokError
@@ -42,10 +42,13 @@ class Verbs(LateGroup):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Writes the help in the reader's language."""
-        if language() == "ko":
-            root = table()["root"]
-            self.help, self.epilog = root["about"], root["first_steps"]
-        super().format_help(ctx, formatter)
+        if language() != "ko":
+            super().format_help(ctx, formatter)
+            return
+        root = table()["root"]
+        self.help, self.epilog = root["about"], root["first_steps"]
+        translate_texts(self, "")
+        help_in_korean(self, ctx, formatter, super().format_help)
 
     verbs: ClassVar[Mapping[str, LateVerb]] = {
         "demo": LateVerb("jumok.cli.verbs.demo:demo", MAKE),
