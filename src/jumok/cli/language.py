@@ -56,9 +56,9 @@ def help_in_korean(
     from typer import rich_utils
 
     words = table()["words"]
-    command.options_metavar = words[command.options_metavar]
-    if hasattr(command, "subcommand_metavar"):
-        command.subcommand_metavar = words[command.subcommand_metavar]
+    for name in ("options_metavar", "subcommand_metavar"):
+        if english_words := getattr(command, name, None):
+            setattr(command, name, words.get(english_words, english_words))
     command.get_help_option(ctx).help = table()["options"]["Show this message and exit."]
     usage = command.get_usage(ctx)
     command.get_usage = lambda _: usage.replace("Usage: ", words["Usage: "], 1)
