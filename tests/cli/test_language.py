@@ -148,3 +148,29 @@ def test_help_in_korean_has_no_word_of_typers_and_nothing_is_cut(name):
             assert english not in shown
         assert "required" not in shown
         assert "…" not in shown
+
+
+@pytest.mark.parametrize(
+    ("words", "korean"),
+    [
+        ("train --nope", "그런 옵션이 없습니다: --nope (비슷한 옵션: --name, --to)"),
+        ("info --nope", "그런 옵션이 없습니다: --nope"),
+        ("translate", "인자가 빠졌습니다: 'model'."),
+        ("unpack m", "옵션이 빠졌습니다: '--output'"),
+        ("translate m --beam", "'--beam' 옵션에는 값이 필요합니다."),
+        ("translate m --beam x", "'--beam' / '-b'의 값이 잘못되었습니다. 정수여야 합니다."),
+        ("translate m --beam 0", "1 이상이어야 합니다."),
+        ("translate m --beam 9999", "1000 이하여야 합니다."),
+        ("translate m --temperature x", "수여야 합니다."),
+        ("translate m --length-rule q", "'q': 'google', 'power' 가운데 하나여야 합니다."),
+        ("info a b c", "인자가 너무 많습니다: b c"),
+        ("qqq", "그런 명령이 없습니다: 'qqq'."),
+        ("trani", "그런 명령이 없습니다: 'trani'. 혹시 'train'인가요?"),
+    ],
+)
+def test_faults_of_the_command_line_are_in_korean(words, korean):
+    done = jumok("--lang", "ko", *words.split(), COLUMNS="200")
+    assert done.returncode == 2
+    assert korean in done.stderr
+    assert "Usage" not in done.stderr
+    assert "Error" not in done.stderr

@@ -2,10 +2,13 @@
 
 import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from importlib import resources
 from typing import Any
+
+import typer
 
 from jumok.environment import language
 from jumok.errors import JumokError
@@ -38,6 +41,9 @@ def translated(command: Any, name: str) -> Any:
 def translate_texts(command: Any, name: str) -> None:
     """Gives the command its Korean description, headings and texts of options."""
     texts = table()
+    for each in ("options_metavar", "subcommand_metavar"):
+        if metavar := getattr(command, each, None):
+            setattr(command, each, texts["words"].get(metavar, metavar))
     command.help = texts["commands"].get(name, command.help)
     command.rich_help_panel = texts["panels"].get(
         panel := getattr(command, "rich_help_panel", None) or "", panel or None
@@ -52,21 +58,40 @@ def help_in_korean(
     command: Any, ctx: Any, formatter: Any, english: Callable[[Any, Any], None]
 ) -> None:
     """Writes the help of one command as `english` does, typer's own words in Korean, too."""
+    command.get_help_option(ctx).help = table()["options"]["Show this message and exit."]
+    _use_korean()
+    english(ctx, formatter)
+
+
+@contextmanager
+def faults_in_korean(command: Any) -> Iterator[None]:
+    """Around what reads the words of the command line: typer shows its errors in Korean."""
+    try:
+        yield
+    except (JumokError, typer.Exit):
+        raise
+    except Exception:
+        if language() == "ko":
+            translate_texts(command, "")
+            _use_korean()
+        raise
+
+
+def _use_korean() -> None:
+    """Gives typer's module of texts its Korean; late, because rich takes time to import."""
     from rich.text import Text
     from typer import rich_utils
 
-    words = table()["words"]
-    for name in ("options_metavar", "subcommand_metavar"):
-        if english_words := getattr(command, name, None):
-            setattr(command, name, words.get(english_words, english_words))
-    command.get_help_option(ctx).help = table()["options"]["Show this message and exit."]
-    usage = command.get_usage(ctx)
-    command.get_usage = lambda _: usage.replace("Usage: ", words["Usage: "], 1)
+    words, english = table()["words"], rich_utils.OptionHighlighter()
     for name, value in list(vars(rich_utils).items()):
         if name.isupper() and isinstance(value, str):
             setattr(rich_utils, name, words.get(value, value))
+
+    def in_korean(text: Any) -> Text:
+        return english(_sentence(text, "usage") if isinstance(text, str) else text)
+
+    rich_utils.highlighter = in_korean  # type: ignore[assignment]  # errors pass through it, too
     Text.rstrip_end = _rstrip_end  # type: ignore[method-assign, assignment]
-    english(ctx, formatter)
 
 
 def _rstrip_end(text: Any, size: int) -> None:
@@ -85,19 +110,19 @@ def said(error: JumokError) -> str:
     if language() != "ko":
         return f"error: {error}"
     place = f"{error.place}: " if error.place else ""
-    lines = [f"{PARTS['error']}: {place}{_sentence(error.what)}"]
+    lines = [f"{PARTS['error']}: {place}{_sentence(error.what, 'errors')}"]
     lines += [
-        f"  {PARTS[name]}: {_sentence(value)}"
+        f"  {PARTS[name]}: {_sentence(value, 'errors')}"
         for name in ("expected", "got", "do")
         if (value := getattr(error, name)) is not None
     ]
     return "\n".join(lines)
 
 
-def _sentence(english: str) -> str:
-    """A sentence of an error in Korean, by its template: {} is a value or another sentence."""
-    for template, korean in table()["errors"].items():
+def _sentence(english: str, group: str) -> str:
+    """A sentence in Korean, by its template in a group: {} is a value or another sentence."""
+    for template, korean in table()[group].items():
         pattern = re.escape(template).replace(r"\{\}", "(.*)")
         if values := re.fullmatch(pattern, english, re.DOTALL):
-            return korean.format(*map(_sentence, values.groups()))
+            return korean.format(*(_sentence(each, group) for each in values.groups()))
     return english

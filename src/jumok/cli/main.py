@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import typer
 
-from jumok.cli.language import help_in_korean, said, table, translate_texts
+from jumok.cli.language import faults_in_korean, help_in_korean, said, table, translate_texts
 from jumok.cli.late_verbs import LateGroup, LateVerb
 from jumok.environment import language, threads
 from jumok.errors import JumokError
@@ -49,6 +49,16 @@ class Verbs(LateGroup):
         self.help, self.epilog = root["about"], root["first_steps"]
         translate_texts(self, "")
         help_in_korean(self, ctx, formatter, super().format_help)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Reads the words before the command."""
+        with faults_in_korean(self):
+            return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: Any) -> object:
+        """Runs the command that the words name."""
+        with faults_in_korean(self):
+            return super().invoke(ctx)
 
     verbs: ClassVar[Mapping[str, LateVerb]] = {
         "demo": LateVerb("jumok.cli.verbs.demo:demo", MAKE),
