@@ -16,7 +16,7 @@ import typer
 from jumok.cli.language import faults_in_korean, help_in_korean, said, table, translate_texts
 from jumok.cli.late_verbs import LateGroup, LateVerb
 from jumok.environment import language, threads
-from jumok.errors import JumokError
+from jumok.errors import JumokError, Location
 from jumok.plugins import load_plugin
 
 TEACH = "Train attention models, look inside them, and ship them."
@@ -178,18 +178,21 @@ def run() -> None:
     except (MemoryError, RuntimeError) as error:
         if not isinstance(error, MemoryError) and not OUT_OF_MEMORY.search(str(error)):
             raise
-        typer.echo(
-            f"error: there is not enough memory.\n  got:      {error}\n"
-            "  do:       take a smaller --batch or --beam, or a smaller model",
-            err=True,
+        short = JumokError(
+            "there is not enough memory.",
+            got=str(error),
+            do="take a smaller --batch or --beam, or a smaller model",
         )
+        typer.echo(said(short), err=True)
         sys.exit(JumokError.exit_code)
     except OSError as error:
         if error.errno not in NO_ROOM:
             if error.filename is None:
                 raise
             # The system refused a file that the user named; a traceback would not help.
-            typer.echo(f"error: {error.filename}: {error.strerror}", err=True)
+            refused = JumokError(str(error.strerror), place=Location(str(error.filename)))
+            typer.echo(said(refused), err=True)
             sys.exit(JumokError.exit_code)
-        typer.echo(f"error: the output cannot be written: {NO_ROOM[error.errno]}.", err=True)
+        full = JumokError(f"the output cannot be written: {NO_ROOM[error.errno]}.")
+        typer.echo(said(full), err=True)
         os._exit(JumokError.exit_code)  # flushing at exit would fail again
