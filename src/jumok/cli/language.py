@@ -1,10 +1,14 @@
 """The language of `--help` and of errors: korean.toml has the Korean of the English texts."""
 
+import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from importlib import resources
 from typing import Any
+
+import typer
 
 from jumok.environment import language
 from jumok.errors import JumokError
@@ -20,13 +24,26 @@ def table() -> Mapping[str, Mapping[str, str]]:
 
 
 def translated(command: Any, name: str) -> Any:
-    """The command with its help in the reader's language.
+    """The command, and those below it, with their help in the reader's language.
 
     What has no Korean text keeps its English one.
     """
     if language() != "ko":
         return command
+    translate_texts(command, name)
+    english = command.format_help
+    command.format_help = lambda ctx, formatter: help_in_korean(command, ctx, formatter, english)
+    for below, each in getattr(command, "commands", {}).items():
+        translated(each, f"{name} {below}")
+    return command
+
+
+def translate_texts(command: Any, name: str) -> None:
+    """Gives the command its Korean description, headings and texts of options."""
     texts = table()
+    for each in ("options_metavar", "subcommand_metavar"):
+        if metavar := getattr(command, each, None):
+            setattr(command, each, texts["words"].get(metavar, metavar))
     command.help = texts["commands"].get(name, command.help)
     command.rich_help_panel = texts["panels"].get(
         panel := getattr(command, "rich_help_panel", None) or "", panel or None
@@ -35,18 +52,77 @@ def translated(command: Any, name: str) -> Any:
         each.help = texts["options"].get(help := getattr(each, "help", None) or "", help or None)
         panel = getattr(each, "rich_help_panel", None) or ""
         each.rich_help_panel = texts["panels"].get(panel, panel or None)
-    return command
+
+
+def help_in_korean(
+    command: Any, ctx: Any, formatter: Any, english: Callable[[Any, Any], None]
+) -> None:
+    """Writes the help of one command as `english` does, typer's own words in Korean, too."""
+    command.get_help_option(ctx).help = table()["options"]["Show this message and exit."]
+    _use_korean()
+    english(ctx, formatter)
+
+
+@contextmanager
+def faults_in_korean(command: Any) -> Iterator[None]:
+    """Around what reads the words of the command line: typer shows its errors in Korean."""
+    try:
+        yield
+    except (JumokError, typer.Exit):
+        raise
+    except Exception:
+        if language() == "ko":
+            translate_texts(command, "")
+            _use_korean()
+        raise
+
+
+def _use_korean() -> None:
+    """Gives typer's module of texts its Korean; late, because rich takes time to import."""
+    from rich.text import Text
+    from typer import rich_utils
+
+    words, english = table()["words"], rich_utils.OptionHighlighter()
+    for name, value in list(vars(rich_utils).items()):
+        if name.isupper() and isinstance(value, str):
+            setattr(rich_utils, name, words.get(value, value))
+
+    def in_korean(text: Any) -> Text:
+        return english(_sentence(text, "usage") if isinstance(text, str) else text)
+
+    rich_utils.highlighter = in_korean  # type: ignore[assignment]  # errors pass through it, too
+    Text.rstrip_end = _rstrip_end  # type: ignore[method-assign, assignment]
+
+
+def _rstrip_end(text: Any, size: int) -> None:
+    """As rich's, but measured in cells.
+
+    A Korean character takes two: rich (15.0) counts characters, keeps the blank after a line that
+    is full, and then cuts the line with its last character.
+    """
+    blanks = len(text.plain) - len(text.plain.rstrip())
+    if (cropped := min(blanks, text.cell_len - size)) > 0:
+        text.right_crop(cropped)
 
 
 def said(error: JumokError) -> str:
-    """The error with the words before its parts in the reader's language."""
+    """The error in the reader's language; a sentence without a Korean text stays English."""
     if language() != "ko":
         return f"error: {error}"
     place = f"{error.place}: " if error.place else ""
-    lines = [f"{PARTS['error']}: {place}{error.what}"]
+    lines = [f"{PARTS['error']}: {place}{_sentence(error.what, 'errors')}"]
     lines += [
-        f"  {PARTS[name]}: {value}"
+        f"  {PARTS[name]}: {_sentence(value, 'errors')}"
         for name in ("expected", "got", "do")
         if (value := getattr(error, name)) is not None
     ]
     return "\n".join(lines)
+
+
+def _sentence(english: str, group: str) -> str:
+    """A sentence in Korean, by its template in a group: {} is a value or another sentence."""
+    for template, korean in table()[group].items():
+        pattern = re.escape(template).replace(r"\{\}", "(.*)")
+        if values := re.fullmatch(pattern, english, re.DOTALL):
+            return korean.format(*(_sentence(each, group) for each in values.groups()))
+    return english

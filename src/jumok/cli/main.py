@@ -13,10 +13,10 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import typer
 
-from jumok.cli.language import said, table
+from jumok.cli.language import faults_in_korean, help_in_korean, said, table, translate_texts
 from jumok.cli.late_verbs import LateGroup, LateVerb
 from jumok.environment import language, threads
-from jumok.errors import JumokError
+from jumok.errors import JumokError, Location
 from jumok.plugins import load_plugin
 
 TEACH = "Train attention models, look inside them, and ship them."
@@ -42,10 +42,23 @@ class Verbs(LateGroup):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Writes the help in the reader's language."""
-        if language() == "ko":
-            root = table()["root"]
-            self.help, self.epilog = root["about"], root["first_steps"]
-        super().format_help(ctx, formatter)
+        if language() != "ko":
+            super().format_help(ctx, formatter)
+            return
+        root = table()["root"]
+        self.help, self.epilog = root["about"], root["first_steps"]
+        translate_texts(self, "")
+        help_in_korean(self, ctx, formatter, super().format_help)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Reads the words before the command."""
+        with faults_in_korean(self):
+            return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: Any) -> object:
+        """Runs the command that the words name."""
+        with faults_in_korean(self):
+            return super().invoke(ctx)
 
     verbs: ClassVar[Mapping[str, LateVerb]] = {
         "demo": LateVerb("jumok.cli.verbs.demo:demo", MAKE),
@@ -165,18 +178,21 @@ def run() -> None:
     except (MemoryError, RuntimeError) as error:
         if not isinstance(error, MemoryError) and not OUT_OF_MEMORY.search(str(error)):
             raise
-        typer.echo(
-            f"error: there is not enough memory.\n  got:      {error}\n"
-            "  do:       take a smaller --batch or --beam, or a smaller model",
-            err=True,
+        short = JumokError(
+            "there is not enough memory.",
+            got=str(error),
+            do="take a smaller --batch or --beam, or a smaller model",
         )
+        typer.echo(said(short), err=True)
         sys.exit(JumokError.exit_code)
     except OSError as error:
         if error.errno not in NO_ROOM:
             if error.filename is None:
                 raise
             # The system refused a file that the user named; a traceback would not help.
-            typer.echo(f"error: {error.filename}: {error.strerror}", err=True)
+            refused = JumokError(str(error.strerror), place=Location(str(error.filename)))
+            typer.echo(said(refused), err=True)
             sys.exit(JumokError.exit_code)
-        typer.echo(f"error: the output cannot be written: {NO_ROOM[error.errno]}.", err=True)
+        full = JumokError(f"the output cannot be written: {NO_ROOM[error.errno]}.")
+        typer.echo(said(full), err=True)
         os._exit(JumokError.exit_code)  # flushing at exit would fail again
