@@ -2,8 +2,10 @@
 
     OMP_NUM_THREADS=1 python -m benchmarks.exports runs/NAME/model [FORMAT ...]
 
-The lines are those held out of the model's run, at most 1,000, written greedily by jumok on torch
-and by the format's own program. BLEU is that of their program's lines, less that of ours.
+A translator writes the lines held out of its run, at most 1,000; a language model continues 1,000
+places of its held-out text after PROMPT tokens. Both are written greedily, by jumok on torch and by
+the format's own program. BLEU is that of their program's lines, less that of ours. Of the lines
+that differ, "ties" are those that part where two tokens are equally probable.
 Processor seconds and the peak of resident memory, with the pages of mapped files, are those of the
 command `jumok export`, each in a process of its own, where Python may keep its compiled files.
 """
@@ -11,7 +13,7 @@ command `jumok export`, each in a process of its own, where Python may keep its 
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
@@ -22,7 +24,7 @@ from jumok.cli.quality import held_out
 from jumok.data.special_tokens import END, PAD, START
 from jumok.evaluation.text import score_text
 from jumok.export.catalog import FORMATS
-from jumok.export.comparing import GreedyWriter, Rows
+from jumok.export.comparing import TIE, GreedyWriter, Rows, first_difference
 from jumok.export.format import ExportPrecision
 from jumok.export.onnx.folder import GRAPHS
 from jumok.export.onnx.running import padded
@@ -30,9 +32,18 @@ from jumok.export.rows import rows_of
 
 LONGEST, BATCH = 128, 32
 """Tokens of a line, and lines that transformers writes at once."""
-HEADINGS = "`--to`", "precision", "equal lines", "BLEU", "MB", "processor seconds", "memory, MB"
+PROMPT, CONTINUED, PROMPTS = 8, 24, 1_000
+"""Tokens of a prompt and of what follows; and prompts."""
+HEADINGS = (
+    "`--to`", "precision", "equal lines", "ties", "BLEU", "MB", "processor seconds", "memory, MB",
+)  # fmt: skip
 
 Runner = Callable[[Path, GreedyWriter, Rows, ExportPrecision], list[list[int]]]
+
+
+def longest(writer: GreedyWriter) -> int:
+    """Tokens of a line."""
+    return CONTINUED if writer.bundle.config.task == "language-model" else LONGEST
 
 
 def in_ctranslate2(
@@ -43,7 +54,7 @@ def in_ctranslate2(
     from jumok.export.tokens import token_names
 
     return CTranslate2Engine(folder, writer, token_names(writer.tokenizer), precision).written(
-        rows, LONGEST
+        rows, longest(writer)
     )
 
 
@@ -54,7 +65,19 @@ def in_onnx(
     from jumok.export.onnx.quantizing import SUFFIX, OnnxEngine
 
     engine = OnnxEngine(folder / GRAPHS, writer, "" if precision == "fp32" else SUFFIX)
-    return engine.written(rows, LONGEST)
+    return engine.written(rows, longest(writer))
+
+
+def in_llama(
+    file: Path, writer: GreedyWriter, rows: Rows, precision: ExportPrecision
+) -> list[list[int]]:
+    """Greedily, in llama.cpp."""
+    from jumok.export.gguf.comparing import LlamaEngine
+    from jumok.export.gguf.writing import rows_there
+
+    del precision  # the file says it
+    names = rows_there(writer.bundle, writer.model.state_dict())
+    return LlamaEngine(file, names, PROMPT + CONTINUED + 1).written(rows, CONTINUED)
 
 
 def in_transformers(
@@ -77,7 +100,7 @@ def in_transformers(
         ids, real = map(torch.from_numpy, padded(read, left=continues))
         ids = torch.tensor(names.order)[ids].where(real != 0, pad)
         made = model.generate(
-            ids, attention_mask=real, do_sample=False, num_beams=1, max_new_tokens=LONGEST
+            ids, attention_mask=real, do_sample=False, num_beams=1, max_new_tokens=longest(writer)
         )
         for tokens in made[:, ids.shape[1] if continues else 1 :].tolist():
             own = tokens[: tokens.index(end)] if end in tokens else tokens
@@ -89,6 +112,7 @@ RUNNERS: dict[str, Runner] = {
     "huggingface": in_transformers,
     "ctranslate2": in_ctranslate2,
     "onnx": in_onnx,
+    "gguf": in_llama,
 }
 """By the names of formats: what their programs write for the ids of lines."""
 
@@ -121,25 +145,56 @@ def export(model: Path, name: str, precision: ExportPrecision, output: Path) -> 
     return Cost(size / 1e6, children_seconds() - before, peak / 1e6)
 
 
-def bleu(bundle: Bundle, texts: Sequence[str], references: Sequence[str]) -> float:
-    """Of these lines."""
-    language = bundle.config.target_language
-    (score,) = score_text(
-        texts, references, target_language=language, metrics=("bleu",), resamples=0
-    )
-    return score.value
+class Lines:
+    """What is written of the lines held out, here and there."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        self.writer = GreedyWriter(bundle)
+        self._references: list[str] = []
+        encode, held = self.writer.tokenizer.encode, held_out(bundle)
+        if bundle.config.task == "language-model":
+            ids = [id for text, _ in held for id in encode(text)]
+            starts = range(0, len(ids) - PROMPT, max(1, (len(ids) - PROMPT) // PROMPTS))[:PROMPTS]
+            self.rows: Rows = [ids[start : start + PROMPT] for start in starts]
+        else:
+            self.rows = [encode(source) for source, _ in held]
+            self._references = [reference for _, reference in held]
+        self._ours = self.writer.written(self.rows, longest(self.writer))
+        self._score = self._bleu(self._ours)
+
+    def _bleu(self, written: Rows) -> float | None:
+        if not self._references:
+            return None
+        (score,) = score_text(
+            [self.writer.decoded(each) for each in written], self._references, metrics=("bleu",),
+            target_language=self.writer.bundle.config.target_language, resamples=0,
+        )  # fmt: skip
+        return score.value
+
+    def __str__(self) -> str:
+        score = "" if self._score is None else f", BLEU {self._score:.2f} here"
+        return f"{len(self.rows):,} lines, {sum(map(len, self._ours)):,} tokens{score}"
+
+    def cells(self, theirs: Rows) -> list[str]:
+        """Those of the table."""
+        equal = ties = 0
+        for row, mine, other in zip(self.rows, self._ours, theirs, strict=True):
+            if mine == list(other):
+                equal += 1
+                continue
+            at, tokens = first_difference(mine, other)
+            ties += abs(self.writer.lead(row, mine[:at], tokens)) < TIE
+        score = self._bleu(theirs)
+        lost = "" if score is None or self._score is None else f"{score - self._score:+.2f}"
+        return [f"{equal:,}", str(ties), lost]
 
 
 def main() -> None:
     """Prints the table."""
     model = Path(sys.argv[1])
     bundle = read_bundle(model)
-    writer = GreedyWriter(bundle)
-    sources, references = zip(*held_out(bundle), strict=True)
-    rows = [writer.tokenizer.encode(text) for text in sources]
-    ours = writer.written(rows, LONGEST)
-    whole = bleu(bundle, [writer.decoded(each) for each in ours], references)
-    print(f"{len(rows):,} lines, BLEU {whole:.2f} here", file=sys.stderr)
+    lines = Lines(bundle)
+    print(lines, file=sys.stderr)
     print("|", " | ".join(HEADINGS), "|")
     print("|---|---|" + "--:|" * (len(HEADINGS) - 2))
     for name in sys.argv[2:] or FORMATS:
@@ -149,13 +204,11 @@ def main() -> None:
         for precision in format.precisions:
             with TemporaryDirectory() as room:
                 output = Path(room) / (format.file or name)
-                cost, lines = export(model, name, precision, output), ["", ""]
+                cost, cells = export(model, name, precision, output), ["", "", ""]
                 if cost.megabytes and name in RUNNERS:
-                    theirs = RUNNERS[name](output, writer, rows, precision)
-                    same = sum(map(list.__eq__, map(list, ours), map(list, theirs)))
-                    lost = bleu(bundle, [writer.decoded(each) for each in theirs], references)
-                    lines = [f"{same:,}", f"{lost - whole:+.2f}"]
-            print("|", " | ".join([name, precision, *lines, *cost.cells]), "|", flush=True)
+                    theirs = RUNNERS[name](output, lines.writer, lines.rows, precision)
+                    cells = lines.cells(theirs)
+            print("|", " | ".join([name, precision, *cells, *cost.cells]), "|", flush=True)
 
 
 if __name__ == "__main__":

@@ -185,6 +185,7 @@ interface RawSiteWalk {
   post: boolean;
   biased: boolean;
   processes: string[];
+  sharing: number;
   cap: number | null;
   scale: number | null;
   queries: number[];

@@ -53,11 +53,11 @@ const EN = {
       : direct
       ? `The state itself is the query of “${read}”: ${dim} numbers, without a matrix.`
       : `The query of “${read}” asks what it needs: ${known ? `x times the learned matrix ${additive ? "W" : "W_Q"}${biased ? ", plus a bias," : ""} turns ${width} numbers into ${dim}` : `${dim} numbers`}${heads > 1 ? `, those of head ${head}` : ""}.${rotary ? " Then it is rotated by its position." : ""}${cosine ? " It is brought to one length, so that only its direction counts." : ""}${linear ? " All are made positive (elu + 1)." : ""}`,
-    keys: ({ count, additive, same, recurrence }) => recurrence
+    keys: ({ count, additive, same, recurrence, shared }) => recurrence
       ? "What lets a word into the state is one minus its own forget gate."
       : same
       ? `The ${count} states of the Memory are themselves the keys.`
-      : `Each of the ${count} positions offers a key, made in the same way with ${additive ? "the matrix U" : "the matrix W_K"}: what can be found there.`,
+      : `Each of the ${count} positions offers a key, made in the same way with ${additive ? "the matrix U" : "the matrix W_K"}: what can be found there.${shared ? ` These keys are shared by ${shared.sharing} heads, ${shared.first} to ${shared.last}.` : ""}`,
     products: ({ name, product, dim, additive, cosine }) => additive
       ? `“${name}”: query and key are added, bent by tanh and weighted by v; the ${dim} numbers sum up to ${number(product)}.`
       : `“${name}”: the query times its key, number by number; the ${dim} products sum up to ${number(product)}${product > 0 ? ": they point the same way" : ": they point away from each other"}${cosine ? ", the cosine divided by the temperature" : ""}.`,
@@ -148,11 +148,11 @@ const KO = {
       : direct
       ? `상태가 그대로 “${read}”의 쿼리입니다. 행렬 없이 숫자 ${dim}개입니다.`
       : `“${read}”의 쿼리는 무엇이 필요한지 묻습니다. ${known ? `x에 학습된 행렬 ${additive ? "W" : "W_Q"}를 곱하${biased ? "고 편향을 더하" : ""}면 숫자 ${width}개가 ${dim}개가 됩니다` : `숫자 ${dim}개입니다`}${heads > 1 ? `(헤드 ${head})` : ""}.${rotary ? " 그다음 위치만큼 회전합니다." : ""}${cosine ? " 길이를 하나로 맞추어 방향만 남깁니다." : ""}${linear ? " 모두 양수로 만듭니다(elu + 1)." : ""}`,
-    keys: ({ count, additive, same, recurrence }) => recurrence
+    keys: ({ count, additive, same, recurrence, shared }) => recurrence
       ? "단어가 상태에 들어가는 정도는 1에서 자신의 망각 게이트를 뺀 값입니다."
       : same
       ? `메모리(Memory)의 상태 ${count}개가 그대로 키입니다.`
-      : `${count}개 위치가 저마다 키를 내놓습니다. ${additive ? "행렬 U" : "행렬 W_K"}로 같은 방식으로 만들며, 그곳에 무엇이 있는지 알려 줍니다.`,
+      : `${count}개 위치가 저마다 키를 내놓습니다. ${additive ? "행렬 U" : "행렬 W_K"}로 같은 방식으로 만들며, 그곳에 무엇이 있는지 알려 줍니다.${shared ? ` 이 키는 헤드 ${shared.sharing}개(${shared.first}~${shared.last})가 함께 씁니다.` : ""}`,
     products: ({ name, product, dim, additive, cosine }) => additive
       ? `“${name}”: 쿼리와 키를 더하고 tanh를 거쳐 v로 가중합니다. 숫자 ${dim}개의 합은 ${number(product)}입니다.`
       : `“${name}”: 쿼리와 키를 성분끼리 곱합니다. 곱 ${dim}개의 합은 ${number(product)}, ${product > 0 ? "두 벡터의 방향이 비슷합니다" : "두 벡터의 방향이 서로 다릅니다"}.${cosine ? " 코사인을 온도로 나눈 값입니다." : ""}`,

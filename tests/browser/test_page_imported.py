@@ -104,6 +104,9 @@ def test_grouped_heads_that_are_rotated(opened, traced, tmp_path):
     walk = Walk(opened(trace), layer=1, head=4, query=4)
     check(walk, (query[0], key[0], value[0]), 14**-0.5, hidden, (4, 4))
     assert "rotated by its position" in walk.says("query")
+    assert "shared by 3 heads, 4 to 6." in walk.says("keys")
+    korean = Walk(opened(trace, "ko-KR"), layer=1, head=4, query=4)
+    assert "헤드 3개(4~6)가 함께 씁니다." in korean.says("keys")
 
 
 def test_biases_of_relative_positions(opened, traced, tmp_path):

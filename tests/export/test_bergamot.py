@@ -101,6 +101,23 @@ def test_integers_are_the_same_bytes_and_inputs_have_scales(tmp_path):
     assert there == pytest.approx(values["none_QuantMultA"])
 
 
+def test_changes_below_a_step_are_kept_on_average(tmp_path):
+    """A few steps of training move no number of a student by as much as half a step of 8 bits."""
+    integers = np.random.default_rng(7).integers(-126, 127, (419, 421))
+    integers[0, 0] = 127
+    moved = np.where(integers == 127, 0.0, np.where(integers > 0, 0.2, -0.1))
+    matrix = ((integers + moved) * 0.01).astype("f4")
+    marian.write_binary(tmp_path / "model.bin", {"W": matrix}, {}, {"W": 1.0})
+    _, shape, content = stored(tmp_path / "model.bin")["W"]
+    assert shape == matrix.shape
+    written = np.frombuffer(content, "i1", matrix.size).reshape(shape[::-1]).T
+    apart = written - integers
+    assert set(np.unique(apart[integers > 0])) == {0, 1}
+    assert set(np.unique(apart[integers <= 0])) == {-1, 0}
+    assert apart[integers > 0].mean() == pytest.approx(0.2, abs=0.005)
+    assert apart[integers <= 0].mean() == pytest.approx(-0.1, abs=0.005)
+
+
 def test_what_marian_lacks_is_refused(tmp_path):
     model, _ = imported(tmp_path, "pre-norm")
     assert 'a model trained with norm = "post" would fit' in str(

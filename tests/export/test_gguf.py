@@ -12,10 +12,10 @@ from jumok.bundle.writing import write_bundle
 from jumok.cli.verbs.ship.export import write_export
 from jumok.config.causal import CausalConfig
 from jumok.data.texts.tokenizer import ByteTokenizer, train_text_tokenizer
-from jumok.decoding.options import DecodingOptions
 from jumok.errors import ConfigError
-from jumok.export.gguf.comparing import TIE, margin
-from jumok.export.gguf.writing import obstacle
+from jumok.export.comparing import GreedyWriter, compare_written
+from jumok.export.gguf.comparing import LlamaEngine
+from jumok.export.gguf.writing import obstacle, rows_there
 from jumok.interop.checking import TEXTS
 from jumok.interop.importing import read_model, write_imported
 from jumok.models.causal import CausalLanguageModel
@@ -157,20 +157,13 @@ def test_int8_needs_whole_blocks_and_takes_a_quarter(tmp_path):
 
 @pytest.mark.parametrize("kind", ["byte", "bpe"])
 def test_llama_cpp_writes_the_same_1000_tokens(tmp_path, kind):
-    llama_cpp = pytest.importorskip("llama_cpp", reason="compares with llama-cpp-python")
+    pytest.importorskip("llama_cpp", reason="compares with llama-cpp-python")
     bundle = of_ours(tmp_path / "m", kind)
     file, compared = exported(bundle, tmp_path / "m.gguf")
-    assert "continuations in llama.cpp" in compared
-    there = llama_cpp.Llama(str(file), n_ctx=96, n_threads=1, logits_all=True, verbose=False)
-    never = (0, 1) if kind == "byte" else (0, 1, 2)
-    mine, written, ties = LanguageModel.load(bundle), 0, []
-    for number, line in enumerate(TEXTS * 5):
-        text = line[number // 10 : 20]
-        ids = there.tokenize(text.encode(), add_bos=True)
-        tokens = list(mine.generate_tokens(text, DecodingOptions(beam=1), max_tokens=20))
-        rows = [id - (kind == "byte" and id > 1) for id in tokens]
-        apart, written = margin(there, ids, rows, never), written + len(rows)
-        if apart is not None:
-            ties.append((text, apart))
-    assert written > 900
-    assert all(apart < TIE for _, apart in ties), ties
+    assert "lines written greedily by llama.cpp" in compared
+    writer = GreedyWriter(bundle)
+    there = LlamaEngine(file, rows_there(bundle, writer.model.state_dict()), 96)
+    rows = [writer.tokenizer.encode(text)[start:][:20] for text in TEXTS for start in range(5)]
+    theirs = there.written(rows, 20)
+    assert sum(map(len, theirs)) > 900
+    compare_written(writer, rows, theirs, "llama.cpp", 20)

@@ -21,7 +21,7 @@ const FACTS = {
   input: (walk) => normed(walk.state, walk.facts.norm),
   query: (walk, at) => ({ ...at, known: Boolean(walk.input), width: walk.input?.length, dim: walk.q.length, heads: walk.heads,
     biased: walk.facts?.biased ?? false, rotary: Boolean(walk.facts?.processes.some((name) => name.startsWith("Rotary"))) }),
-  keys: (walk, at) => ({ ...at, count: walk.keys.length }),
+  keys: (walk, at) => ({ ...at, count: walk.keys.length, shared: sharedBy(walk) }),
   products: (walk, at, key) => key === "others"
     ? { count: walk.others.length, least: Math.min(...walk.others.map(({ product }) => product)), most: Math.max(...walk.others.map(({ product }) => product)) }
     : { ...at, name: key.name, product: key.product, dim: walk.q.length },
@@ -51,6 +51,13 @@ const FACTS = {
   next: (walk) => nextOf(walk.prediction),
   end: (_, at) => at,
 };
+
+/** The heads that have the keys of the walk's head, counted from 1; null if it has keys of its own. */
+function sharedBy({ facts, head }) {
+  const sharing = facts?.sharing ?? 1;
+  const first = head - (head % sharing) + 1;
+  return sharing > 1 ? { sharing, first, last: first + sharing - 1 } : null;
+}
 
 /** The number of which the scale is one over the square root; null if it is no whole one. */
 function rootOf(scale) {

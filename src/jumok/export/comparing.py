@@ -146,13 +146,18 @@ class GreedyWriter:
         return float(last[tokens[0]] - last[tokens[1]])
 
 
-def compare_written(writer: GreedyWriter, rows: Rows, theirs: Rows, owner: str) -> str:
+def compare_written(
+    writer: GreedyWriter, rows: Rows, theirs: Rows, owner: str, longest: int | None = None
+) -> str:
     """What is written here and what the owner's code wrote for the same ids, in words.
+
+    Args:
+        longest: of each output, in tokens; None: the writer's.
 
     Raises:
         BundleError: they differ, and not only where two tokens are equally probable.
     """
-    ours, ties = writer.written(rows), 0
+    ours, ties = writer.written(rows, longest), 0
     for row, mine, other in zip(rows, ours, theirs, strict=True):
         if list(mine) == list(other):
             continue

@@ -253,6 +253,7 @@ class SiteWalk:
         norm: the class of the norms, such as "LayerNorm"; empty where there is none.
         post: whether the stream is the norm of the sum (post-norm), and not the sum (pre-norm).
         processes: the classes of what the queries are put through after their projection.
+        sharing: how many heads in a row have the same keys.
     """
 
     __pydantic_config__: ClassVar[dict[str, object]] = JUDGED
@@ -262,6 +263,7 @@ class SiteWalk:
     post: bool = False
     biased: bool = True
     processes: tuple[str, ...] = ()
+    sharing: int = 1
     cap: float | None = None
     scale: float | None = None
 

@@ -1,27 +1,25 @@
 """A written file beside the model: as an import reads it, and as llama.cpp continues texts."""
 
 import importlib.util
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from torch import Tensor
 
 from jumok.bundle.reading import TOKENIZER, Bundle
-from jumok.data.special_tokens import END, PAD, START, UNKNOWN
+from jumok.data.special_tokens import END, START
 from jumok.data.texts.tokenizer import TextTokenizer, load_text_tokenizer
-from jumok.decoding.options import DecodingOptions
 from jumok.errors import BundleError, Location
-from jumok.export.comparing import TIE
-from jumok.export.format import ExportPrecision
+from jumok.export.comparing import GreedyWriter, Rows, compare_written
+from jumok.export.format import ExportOptions, ExportPrecision
+from jumok.export.rows import ExportedRows
 from jumok.interop.checking import TEXTS
 from jumok.interop.importing import read_model
 from jumok.interop.vocabulary import Vocabulary
-from jumok.systems.language_model import LanguageModel
 
-TOKENS = 20
-"""Tokens that are written after each text."""
+CONTEXT = 160
+"""Tokens of a compared text, what is written of it included."""
 
 
 def compare_read(
@@ -57,8 +55,48 @@ def compare_read(
             raise _differs(bundle, what, str(wanted), f"{found}: {text}")
 
 
+class LlamaEngine:
+    """A file in llama.cpp, on one thread, with its cache in float32.
+
+    Args:
+        names: the rows of our tokens there.
+        context: the most tokens of a text there, what is written of it included.
+    """
+
+    def __init__(self, file: Path, names: ExportedRows, context: int) -> None:
+        import llama_cpp
+
+        self._names, self._here = names, names.kept()
+        self._engine = llama_cpp.Llama(
+            str(file), n_ctx=context, n_threads=1, n_threads_batch=1, logits_all=True,
+            type_k=llama_cpp.GGML_TYPE_F32, type_v=llama_cpp.GGML_TYPE_F32, verbose=False,
+        )  # fmt: skip
+
+    def tokenized(self, text: str) -> list[int]:
+        """Its ids of a text, START first."""
+        found: list[int] = self._engine.tokenize(text.encode(), add_bos=True, special=False)
+        return found
+
+    def written(self, rows: Rows, longest: int) -> list[list[int]]:
+        """What it writes greedily after each prompt, without END."""
+        return [[self._here[id] for id in self._continued(row, longest)] for row in rows]
+
+    def _continued(self, row: Sequence[int], longest: int) -> Iterator[int]:
+        engine, order = self._engine, self._names.order
+        engine.reset()
+        engine.eval([order[id] for id in (START, *row)])
+        for _ in range(longest):
+            logits = np.array(engine.scores[engine.n_tokens - 1])
+            logits[self._names.forbidden] = -np.inf
+            best = int(logits.argmax())
+            if best == order[END]:
+                return
+            yield best
+            engine.eval([best])
+
+
 def compare_in_llama(
-    file: Path, bundle: Bundle, vocabulary: Vocabulary, precision: ExportPrecision, context: int
+    file: Path, bundle: Bundle, names: ExportedRows, options: ExportOptions, context: int
 ) -> str:
     """What llama.cpp continues texts with, beside the model: in words; "" if it is not installed.
 
@@ -66,57 +104,26 @@ def compare_in_llama(
         context: the most tokens of a text there.
 
     Raises:
-        BundleError: its tokens are others in float32, and no ties.
+        BundleError: its ids of texts are others, or its tokens in float32, and no ties.
     """
     if importlib.util.find_spec("llama_cpp") is None:
         return ""
-    import llama_cpp
-
-    system = LanguageModel.load(bundle)
-    context = min(context, 8 * TOKENS)
-    there = llama_cpp.Llama(
-        str(file), n_ctx=context, n_threads=1, n_threads_batch=1, logits_all=True, verbose=False
-    )
-    never = {vocabulary.order[id] for id in (PAD, UNKNOWN, START)} - {vocabulary.order[END]}
-    equal = ties = 0
+    writer = GreedyWriter(bundle)
+    context = min(context, CONTEXT)
+    there, longest = LlamaEngine(file, names, context), min(writer.longest, context // 2)
     for text in TEXTS:
-        text = shortened(text, system.tokenizer, context)
-        ids = [vocabulary.order[id] for id in (START, *system.tokenizer.encode(text))]
-        found = there.tokenize(text.encode(), add_bos=True, special=False)
+        text = shortened(text, writer.tokenizer, context)
+        ids = [names.order[id] for id in (START, *writer.tokenizer.encode(text))]
+        found = there.tokenized(text)
         if found != ids:
             what = "llama.cpp's tokenizer cuts a text otherwise: nothing was written."
             raise _differs(bundle, what, str(ids), f"{found}: {text}")
-        count = min(TOKENS, context - len(ids))
-        written = list(system.generate_tokens(text, DecodingOptions(beam=1), max_tokens=count))
-        wanted = [vocabulary.order[id] for id in (*written, END)[:count]]
-        apart = margin(there, ids, wanted, tuple(never))
-        equal, ties = equal + (apart is None), ties + (apart is not None and apart < TIE)
-        if precision == "fp32" and apart is not None and apart >= TIE:
-            what = "llama.cpp continues a text otherwise: nothing was written."
-            raise _differs(bundle, what, "equal tokens", f"logits {apart:.2g} apart after {text!r}")
-    named = f", {ties} but for a tie" if ties else ""
-    return f"{equal} of {len(TEXTS)} continuations in llama.cpp have equal tokens{named}"
-
-
-def margin(
-    there: Any, ids: Sequence[int], wanted: Sequence[int], never: Sequence[int]
-) -> float | None:
-    """By how much llama.cpp prefers its own token to the first one that is not the same; None: all
-    are the same.
-
-    Args:
-        never: rows of tokens that jumok writes in no text, whatever their probability.
-    """
-    there.reset()
-    there.eval(list(ids))
-    for token in wanted:
-        logits = np.array(there.scores[there.n_tokens - 1])
-        logits[list(never)] = -np.inf
-        best = int(logits.argmax())
-        if best != token:
-            return float(logits[best] - logits[token])
-        there.eval([token])
-    return None
+    rows = [row[: context // 2 - 1] for row in writer.inputs(options.examples)]
+    theirs = there.written(rows, longest)
+    if options.precision == "fp32":
+        return compare_written(writer, rows, theirs, "llama.cpp", longest)
+    equal = sum(map(list.__eq__, writer.written(rows, longest), theirs))
+    return f"{equal} of {len(rows)} lines in {options.precision} as in fp32"
 
 
 def shortened(text: str, tokenizer: TextTokenizer, context: int) -> str:

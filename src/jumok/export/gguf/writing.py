@@ -18,6 +18,7 @@ from jumok.export.gguf.tokenizer import Values, reads_unknown, tokenizer_values,
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from jumok.export.rows import ExportedRows
     from jumok.interop.families.gguf import GgufSettings
     from jumok.interop.family import ModelFamily
     from jumok.interop.vocabulary import Vocabulary
@@ -124,16 +125,15 @@ def write(bundle: Bundle, file: Path, options: ExportOptions) -> str:
     from jumok.bundle.weights import load_model
     from jumok.export.equivalents import equivalent
     from jumok.export.gguf.comparing import compare_in_llama, compare_read
-    from jumok.export.rows import rows_of
     from jumok.models.catalog import DataSizes, build
 
     section, rows = bundle.section, bundle.config.vocabulary_size
     assert isinstance(section, CausalConfig)
     values = tokenizer_values((bundle.folder / TOKENIZER).read_bytes())
     state = dict(load_model(bundle).state_dict())
-    left_out = () if reads_unknown(values) else (UNKNOWN,)
-    vocabulary = rows_of(state, rows, left_out).vocabulary
-    kept = [id for id in range(rows) if id not in vocabulary.copied]
+    names = rows_there(bundle, state)
+    vocabulary = names.vocabulary
+    kept = names.kept()
     target = nearest(section, rows)
     if OUTPUT_BIAS in state and state[OUTPUT_BIAS][kept].any():
         target = with_output_bias(section, rows)
@@ -154,7 +154,16 @@ def write(bundle: Bundle, file: Path, options: ExportOptions) -> str:
     context = target.settings.context_length
     if context < section.max_length:
         options.say(f"its context there is that of its window: {context:,} tokens")
-    return compare_in_llama(file, bundle, vocabulary, options.precision, context)
+    return compare_in_llama(file, bundle, names, options, context)
+
+
+def rows_there(bundle: Bundle, state: Mapping[str, "Tensor"]) -> "ExportedRows":
+    """The rows of our tokens in the file of a model with these weights."""
+    from jumok.export.rows import rows_of
+
+    values = tokenizer_values((bundle.folder / TOKENIZER).read_bytes())
+    left_out = () if reads_unknown(values) else (UNKNOWN,)
+    return rows_of(state, bundle.config.vocabulary_size, left_out)
 
 
 def _header(target: Target, values: Values, vocabulary: "Vocabulary") -> Values:

@@ -65,11 +65,11 @@ class WalkRecorder:
         block = self._model.get_submodule(site.rpartition(".")[0])
         after = block.after_self if isinstance(block, Block) else None
         processes: tuple[str, ...] = ()
-        score, biased = None, True
+        score, biased, sharing = None, True, 1
         if isinstance(module, MultiHeadAttention):
             biased = module.output.bias is not None
             processes = tuple(type(each).__name__ for each in module.process_queries)
-            score = module.score
+            score, sharing = module.score, module.heads // module.kv_heads
         capped = score if isinstance(score, SoftCapScore) else None
         return SiteWalk(
             arrays,
@@ -77,6 +77,7 @@ class WalkRecorder:
             post=isinstance(after, PostNorm),
             biased=biased,
             processes=processes,
+            sharing=sharing,
             cap=None if capped is None else capped.cap,
             scale=None if capped is None else capped.score.scale,
         )

@@ -154,6 +154,7 @@ def packed_walk(trace: Trace, focus: WalkFocus | None = None) -> dict[str, objec
             "post": one.post,
             "biased": one.biased,
             "processes": list(one.processes),
+            "sharing": one.sharing,
             "cap": one.cap,
             "scale": one.scale,
             "queries": held,
