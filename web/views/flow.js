@@ -73,7 +73,7 @@ export function flowView(trace, state, words) {
 function pictureOn(stage, scene, moments, redraw, buttonsOf) {
   /** @type {CanvasSurface | null} */
   let surface = null;
-  /** @type {{name: string, image: HTMLCanvasElement} | null} */
+  /** @type {{name: string, image: HTMLCanvasElement, whole: HTMLCanvasElement | null, next: string | null} | null} `whole`: at the end of the moment, as `next` begins */
   let ground = null;
   /** @type {{name: string, passed: number, image: HTMLCanvasElement | null} | null} */
   let written = null;
@@ -94,9 +94,17 @@ function pictureOn(stage, scene, moments, redraw, buttonsOf) {
     const names = [`${moment.kind} ${moment.column}`, `${at} ${scene.playing}`];
     // What stays is drawn once, and what is behind the word when it has passed it.
     if (ground?.name !== names[0]) {
-      surface.context.clearRect(0, 0, scene.place.width, scene.place.height);
-      drawGround(surface, scene, moment);
-      [ground, written] = [{ name: names[0], image: surface.copy() }, null];
+      const next = ground?.next === names[0] ? ground.whole : null;
+      if (!next) {
+        surface.context.clearRect(0, 0, scene.place.width, scene.place.height);
+        drawGround(surface, scene, moment);
+      }
+      [ground, written] = [{ name: names[0], image: next ?? surface.copy(), whole: null, next: null }, null];
+      if (moment.kind === "read" && !scene.flow.read.grid) {
+        if (next) surface.restore(next);
+        drawMoving(surface, scene, moment, 1);
+        Object.assign(ground, { whole: surface.copy(), next: `read ${moment.column + 1}` });
+      }
     }
     if (written?.image && written.name === names[1] && written.passed <= passed) surface.restore(written.image);
     else {
@@ -108,7 +116,7 @@ function pictureOn(stage, scene, moments, redraw, buttonsOf) {
       drawPassed(surface, scene, moment, written.passed, passed);
       Object.assign(written, { passed, image: surface.copy() });
     }
-    drawMoving(surface, scene, moment, share);
+    drawMoving(surface, scene, moment, share, ground.whole);
   };
   scene.redraw = () => { // an image has loaded
     ground = null;
