@@ -94,9 +94,9 @@ export function table(headings, rows, caption, marked = () => false) {
   const body = rows.map((row, r) =>
     element("tr", attributes(marked(r)), ...row.map((cell, i) =>
       i === 0 ? element("th", { scope: "row" }, String(cell)) : element("td", {}, String(cell)))));
-  return element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
+  return fading(element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
     element("table", {}, element("caption", {}, caption),
-      element("thead", {}, head), element("tbody", {}, ...body)));
+      element("thead", {}, head), element("tbody", {}, ...body))));
 }
 
 /**

@@ -1,7 +1,7 @@
 /** A map of weights with words along two sides, on a scale from 0 to 1 or to `map.most`. */
 
 import { CanvasSurface, INK, divergingPalette, inkOn, palette, textWidth } from "./surface.js";
-import { element, pointIn, table } from "./dom.js";
+import { element, fading, pointIn, table } from "./dom.js";
 import { largest } from "./trace.js";
 
 const TILT = -40;
@@ -263,7 +263,7 @@ export function heatmap(map, { label, cursor = peak(map), id = "map", most, say,
     move([clamp(at[0] + step[0], bottom), clamp(at[1] + step[1], right)]);
   });
   draw();
-  return element("div", { class: "scroll" }, canvas, said);
+  return element("div", {}, fading(element("div", { class: "scroll" }, canvas)), said);
 }
 
 function numberAt(map, r, c) {

@@ -1,5 +1,5 @@
 /**
- * Unpacks a saved page: its script, its data, and its arrays, of which the first part is enough to begin with.
+ * Unpacks a saved page: its style, its script, its data, and its arrays, of which the first part is enough to begin with.
  * Nothing is requested from anywhere.
  */
 (async () => {
@@ -23,7 +23,10 @@
   const part = async (/** @type {number} */ number) => new Uint8Array(await (await unpacked(`arrays-${number}`)).arrayBuffer());
   const data = /** @type {Held} */ (find("data"));
   const code = unpacked("code").text();
-  const [text, first] = await Promise.all([unpacked("data").text(), part(0)]);
+  const [styled, text, first] = await Promise.all([unpacked("style").text(), unpacked("data").text(), part(0)]);
+  const style = document.createElement("style");
+  style.textContent = styled;
+  document.head.append(style);
   data.textContent = text;
   const arrays = [first];
   data.arrays = arrays;

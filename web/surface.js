@@ -180,9 +180,15 @@ export class CanvasSurface {
    * Restores that image, without what has been drawn since.
    *
    * @param {HTMLCanvasElement} still
+   * @param {[left: number, right: number] | null} between these places only
    */
-  restore(still) {
+  restore(still, between = null) {
     this.context.save();
+    if (between) {
+      this.context.beginPath();
+      this.context.rect(between[0], 0, between[1] - between[0], still.height);
+      this.context.clip();
+    }
     this.context.resetTransform();
     this.context.globalCompositeOperation = "copy";
     this.context.drawImage(still, 0, 0);

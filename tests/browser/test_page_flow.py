@@ -135,6 +135,16 @@ def test_its_sentence_says_the_weights_and_the_probability(opened, folders):
     assert shares[-1] == pytest.approx(100 * probability, abs=0.51)
 
 
+@pytest.mark.parametrize("kind", ["CNN", "text classifier", "masked model"])
+def test_every_probability_is_in_the_picture(opened, folders, tmp_path, kind):
+    drawn = saved(still(opened(traced(folders, kind)).page), tmp_path)
+    width = float(re.search(r'<svg [^>]*width="([\d.]+)"', drawn)[1])
+    shares = re.findall(r'translate\(([\d.]+) [^>]*font-size="12"[^>]*>([\d.]+ %)<', drawn)
+    assert shares
+    for x, text in shares:
+        assert float(x) + 12 * 0.6 * len(text) < width, text
+
+
 def test_blocks_and_words_lead_to_the_other_views(opened, folders):
     trace = traced(folders, "Transformer")
     page = opened(trace, view="flow").page
@@ -157,6 +167,27 @@ def test_blocks_and_words_lead_to_the_other_views(opened, folders):
     assert trace.axes["target"].words[query + 1] == word, (
         "the cursor of all views has moved with it"
     )
+
+
+def test_a_click_on_an_image_chooses_a_cell(opened, folders):
+    trace = traced(folders, "CNN")
+    page = still(opened(trace).page)
+    down, across = trace.axes[trace.sites[-1].queries].grid
+    # The first image, left in the picture: where its canvas is opaque.
+    rows, columns = page.locator("#flow canvas").evaluate(
+        """canvas => {
+          const context = canvas.getContext("2d");
+          const { data, width, height } = context.getImageData(0, 0, 160, canvas.height);
+          const opaque = (x, y) => data[4 * (y * width + x) + 3] === 255;
+          const rows = [...Array(height).keys()].filter(y => opaque(60, y));
+          return [rows, [...Array(width).keys()].filter(x => opaque(x, rows[rows.length >> 1]))];
+        }"""
+    )
+    for row, column in ((0, 0), (1, across - 1), (down - 1, 2)):
+        x = columns[0] + (column + 0.5) * len(columns) / across
+        y = rows[0] + (row + 0.5) * len(rows) / down
+        page.locator("#flow canvas").click(position={"x": x, "y": y})
+        page.wait_for_url(re.compile(rf"query={row * across + column}\b"))
 
 
 def test_stepping_leaves_a_module_that_does_not_write(opened, folders):

@@ -332,6 +332,9 @@ def test_the_buttons_work_by_keyboard_and_on_a_phone(reading, language):
     reader.page.set_viewport_size({"width": 400, "height": 800})
     reader.page.locator("#share-open").focus()
     reader.page.keyboard.press("Enter")
+    menu = reader.page.locator(".share > div").bounding_box()
+    assert menu["x"] >= 0
+    assert menu["x"] + menu["width"] <= 400
     for what in ("link", "figure", "python"):
         reader.page.locator(f"#copy-{what}").focus()
         reader.page.keyboard.press("Enter")

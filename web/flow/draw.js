@@ -66,13 +66,15 @@ function reachedBy({ write }, share) {
 }
 
 /**
- * What moves during a moment, when it has happened by a share.
+ * What moves during a moment, when it has happened by a share; `whole`: the image of its end, of a layer of lanes.
  *
  * @param {Surface} surface
+ * @param {HTMLCanvasElement | null} [whole]
  */
-export function drawMoving(surface, scene, moment, share) {
+export function drawMoving(surface, scene, moment, share, whole = null) {
   const { flow, place } = scene;
-  if (moment.kind === "read") readBands(surface, scene, moment.column, share, false);
+  if (moment.kind === "read" && whole) uncover(/** @type {import("../surface.js").CanvasSurface} */ (surface), scene, moment.column, share, whole);
+  else if (moment.kind === "read") readBands(surface, scene, moment.column, share, false);
   if (moment.kind === "write" && share < ARRIVES) {
     const reached = reachedBy(flow, share);
     writeBands(surface, scene, moment.row, Math.floor(reached), reached % 1);
@@ -182,18 +184,61 @@ function lookOf({ flow, trace }, part = null, row = 0, marked = undefined) {
  *
  * @param {Surface} surface
  */
-function band(surface, from, to, weight, share, strength) {
-  if (!from || !to || weight < FAINTEST || share <= 0) return;
-  const [[x, y], [end, low]] = [from, to];
+function band(surface, each, share) {
+  const { weight, strength } = each;
+  if (!isDrawn(each) || share <= 0) return;
   const count = Math.ceil(BENDS * share);
-  const points = Array.from({ length: count + 1 }, (_, i) => {
-    const t = Math.min(i / BENDS, share);
-    return /** @type {[number, number]} */ ([x + (end - x) * t, y + (low - y) * t * t * (3 - 2 * t)]);
-  });
-  const colour = (alpha) => `rgba(${BAND[surface.theme]},${alpha.toFixed(3)})`;
-  const thick = THINNEST + (THICKEST - THINNEST) * weight;
-  surface.line(points, colour(strength * (0.25 + 0.6 * weight)), thick);
-  if (share < 1) surface.disc(points[count][0], points[count][1], thick / 2 + 1.5, colour(Math.min(1, strength + 0.2)));
+  const points = Array.from({ length: count + 1 }, (_, i) => bend(each, Math.min(i / BENDS, share)));
+  surface.line(points, shaded(surface, strength * (0.25 + 0.6 * weight)), thickness(weight));
+  if (share < 1) tip(surface, each, share);
+}
+
+/** The dot at the end of a band while it moves. */
+function tip(surface, each, share) {
+  if (!isDrawn(each) || share <= 0) return;
+  surface.disc(...bend(each, share), thickness(each.weight) / 2 + 1.5, shaded(surface, Math.min(1, each.strength + 0.2)));
+}
+
+function isDrawn({ from, to, weight }) {
+  return from && to && weight >= FAINTEST;
+}
+
+/** @returns {[x: number, y: number]} */
+function bend({ from: [x, y], to: [end, low] }, t) {
+  return [x + (end - x) * t, y + (low - y) * t * t * (3 - 2 * t)];
+}
+
+function thickness(weight) {
+  return THINNEST + (THICKEST - THINNEST) * weight;
+}
+
+function shaded(surface, alpha) {
+  return `rgba(${BAND[surface.theme]},${alpha.toFixed(3)})`;
+}
+
+/**
+ * The bands of a layer of lanes, { from, to, weight, strength }.
+ *
+ * @param {any} scene
+ */
+function layerBands({ flow, place: { read: side }, row }, column, quiet) {
+  const { self } = flow.read.layers[column];
+  const own = flow.write ? null : row;
+  const strength = (lane) => (lane === own ? 1 : quiet ? 0.25 : own === null ? 0.6 : 0.2);
+  return side.lanes.flatMap((lane) => strongest(self, lane, lane === own ? side.lanes.length : FEW).map((key) =>
+    ({ from: side.place(column, key), to: side.place(column + 1, lane), weight: weightOf(self, lane, key), strength: strength(lane) })));
+}
+
+/**
+ * A layer of lanes when a moment has happened by a share, from what is there when all of it has: all its bands begin
+ * above each other, so that the image is uncovered from left to right.
+ *
+ * @param {import("../surface.js").CanvasSurface} surface
+ */
+function uncover(surface, scene, column, share, whole) {
+  const [left, right] = [column, column + 1].map((at) => scene.place.read.x[at]);
+  surface.restore(whole, [left, left + (right - left) * share]);
+  if (share < 1) for (const each of layerBands(scene, column, false)) tip(surface, each, share);
 }
 
 /**
@@ -209,13 +254,10 @@ function readBands(surface, scene, column, share, quiet) {
   if (flow.read.grid) {
     if (quiet) return;
     drawLookOn(surface, lookOf(scene, self, own, own), side.boxes[column + 1], scene.redraw);
-    strongest(self, own, CELLS).forEach((cell) => band(surface, side.place(column, cell), side.place(column + 1, own), weightOf(self, own, cell), share, 1));
+    strongest(self, own, CELLS).forEach((cell) => band(surface, { from: side.place(column, cell), to: side.place(column + 1, own), weight: weightOf(self, own, cell), strength: 1 }, share));
     return;
   }
-  for (const lane of side.lanes) {
-    strongest(self, lane, lane === own ? side.lanes.length : FEW).forEach((key) =>
-      band(surface, side.place(column, key), side.place(column + 1, lane), weightOf(self, lane, key), share, lane === own ? 1 : quiet ? 0.25 : own === null ? 0.6 : 0.2));
-  }
+  for (const each of layerBands(scene, column, quiet)) band(surface, each, share);
 }
 
 /**
@@ -229,8 +271,8 @@ function writeBands(surface, { flow, place }, row, i, share) {
   const side = place.write;
   const count = layers.length > DEEP ? FEW : flow.read?.grid ? CELLS : Infinity;
   const to = side.place(i + 1, row);
-  if (self) strongest(self, row, count).forEach((lane) => band(surface, side.place(i, lane), to, weightOf(self, row, lane), share, 0.75));
-  if (cross) strongest(cross, row, count).forEach((key) => band(surface, place.read.place(place.read.x.length - 1, key), to, weightOf(cross, row, key), share, 1));
+  if (self) strongest(self, row, count).forEach((lane) => band(surface, { from: side.place(i, lane), to, weight: weightOf(self, row, lane), strength: 0.75 }, share));
+  if (cross) strongest(cross, row, count).forEach((key) => band(surface, { from: place.read.place(place.read.x.length - 1, key), to, weight: weightOf(cross, row, key), strength: 1 }, share));
   if (share === 1) surface.disc(to[0], to[1], 4.5, `rgb(${BAND[surface.theme]})`);
 }
 
@@ -266,9 +308,11 @@ function outcome(surface, { flow, place, trace }, row, share) {
   });
 }
 
-/** The columns with the largest weights of a row. */
-function strongest({ map }, row, count) {
+/** The columns with the largest weights of a row, the largest first; sorted once. */
+function strongest(part, row, count) {
+  const { map } = part;
   const width = map.columns.length;
   const values = map.values.subarray(row * width, (row + 1) * width);
-  return [...values.keys()].sort((a, b) => values[b] - values[a]).slice(0, count);
+  part.sorted[row] ??= [...values.keys()].sort((a, b) => values[b] - values[a]);
+  return part.sorted[row].slice(0, count);
 }

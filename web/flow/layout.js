@@ -54,7 +54,7 @@ export function layoutOf(flow, trace, wide, row) {
     blocks.push(...blocksOf(write, sides.write, trace));
     x = sides.write.x.at(-1);
   } else if (outcome) x += 0.8 * gap;
-  const out = { x: x + 14, words: labelWidth(write?.lanes ?? [], narrow), narrow };
+  const out = { x: x + 14, words: write ? labelWidth(write.lanes, narrow) : 0, narrow };
   const below = narrow && outcome ? Math.max(...trace.steps.map(({ best }) => best.length)) * CHOICE + 20 : 0;
   return { width: Math.max(wide, x + right + 8), height: top + tall + 20 + below, blocks, ...sides, out, size, lane, top, tall, left, row,
     folded: [read, write].some((side) => side && !side.grid && side.lanes.length > MANY) };

@@ -16,7 +16,7 @@ function mapOf(trace, site, unit) {
  * The sides of a model, in the order in which they compute.
  *
  * Returns { read, write }, either may be null. A side has `lanes`, the words of one axis, or `grid`, the cells of an
- * image, and `layers`, each with the modules `self` and `cross`, if it has them: { site, map, effects }. `rows`, of the
+ * image, and `layers`, each with the modules `self` and `cross`, if it has them: { site, map, effects, sorted }. `rows`, of the
  * side that is walked, are the words that are written, or read, one after the other.
  *
  * @param {Trace} trace @param {Unit} unit
@@ -24,7 +24,7 @@ function mapOf(trace, site, unit) {
 export function flowOf(trace, unit) {
   const most = Math.max(1e-9, ...Object.values(trace.findings.ablation ?? {}).flatMap((heads) => heads.map((steps) => Math.abs(total(steps)))));
   /** @param {Site} site */
-  const part = (site) => ({ site, map: mapOf(trace, site, unit), effects: effectsOf(trace, site, most) });
+  const part = (site) => ({ site, map: mapOf(trace, site, unit), effects: effectsOf(trace, site, most), sorted: [] });
   const [cross, self] = [trace.of("cross"), trace.of("decoder")];
   const all = [...trace.of("image"), ...trace.of("encoder")];
   // A network whose images become smaller has a grid of its own in each part: those of the last one are drawn.

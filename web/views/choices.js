@@ -101,7 +101,7 @@ function cardOf(step, i, goOn, words) {
     const node = element("tr", { class: token === step.token ? "written" : "" }, element("th", { scope: "row" }, name), element("td", {}, element("div", { class: "bar" }, least, most)), said);
     return { node, least, most, said };
   });
-  const title = `${i + 1}. ${readable(step.token)} (${step.log_probability.toFixed(3)})`;
+  const title = `${i + 1}. ${readable(step.token)} (${words.logp} ${step.log_probability.toFixed(3)})`;
   const node = element("table", { class: "step" }, element("caption", {}, title), element("tbody", {}, ...rows.map((row) => row.node)));
   const update = (options) => {
     const { ranges, exact } = chancesOf(step, options);

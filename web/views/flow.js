@@ -1,7 +1,7 @@
 /** The whole model as a picture with the way of one word through it; its blocks and words lead to the other views. */
 
 import { cursorOf, siteOf } from "../cursor.js";
-import { element, table, unbroken } from "../dom.js";
+import { element, pointIn, table, unbroken } from "../dom.js";
 import { drawGround, drawMoving, drawPassed, drawWritten, passedBy } from "../flow/draw.js";
 import { BLOCK, layoutOf } from "../flow/layout.js";
 import { flowOf, pairOf, predictionOf, weightOf } from "../flow/model.js";
@@ -43,7 +43,7 @@ export function flowView(trace, state, words) {
   const said = element("p", { id: "flow-says", class: "walk-says" });
   const stage = element("div", { id: "flow", class: "flow", tabindex: "0", role: "group", "aria-label": words.flowStage });
   const counted = numbers(scene, words);
-  const picture = pictureOn(stage, scene, moments, () => plays.redraw(), () => buttons(scene, state, plays, moments));
+  const picture = pictureOn(stage, scene, moments, { redraw: () => plays.redraw(), buttonsOf: () => buttons(scene, state, plays, moments), onPick: (at) => pickCell(scene, state, at) });
   const tell = (at, { playing, showing, byHand }) => {
     Object.assign(scene, { playing, moment: moments[at] });
     said.setAttribute("aria-live", playing ? "off" : "polite");
@@ -70,17 +70,17 @@ export function flowView(trace, state, words) {
 }
 
 /** The picture in its stage: `draw(at, share)`, and `watch()`, which lays it out whenever its width is another one. */
-function pictureOn(stage, scene, moments, redraw, buttonsOf) {
+function pictureOn(stage, scene, moments, { redraw, buttonsOf, onPick }) {
   /** @type {CanvasSurface | null} */
   let surface = null;
-  /** @type {{name: string, image: HTMLCanvasElement} | null} */
+  /** @type {{name: string, image: HTMLCanvasElement, whole: HTMLCanvasElement | null, next: string | null} | null} `whole`: at the end of the moment, as `next` begins */
   let ground = null;
   /** @type {{name: string, passed: number, image: HTMLCanvasElement | null} | null} */
   let written = null;
   let wide = 0;
   const lay = () => {
     scene.place = layoutOf(scene.flow, scene.trace, wide, rowOf(scene));
-    const canvas = element("canvas", { role: "img", "aria-label": scene.words.flowPicture });
+    const canvas = element("canvas", { role: "img", "aria-label": scene.words.flowPicture, onclick: (event) => onPick(pointIn(event, canvas)) });
     surface = new CanvasSurface(canvas, scene.place.width, scene.place.height);
     ground = null;
     const focus = document.activeElement?.id;
@@ -94,9 +94,17 @@ function pictureOn(stage, scene, moments, redraw, buttonsOf) {
     const names = [`${moment.kind} ${moment.column}`, `${at} ${scene.playing}`];
     // What stays is drawn once, and what is behind the word when it has passed it.
     if (ground?.name !== names[0]) {
-      surface.context.clearRect(0, 0, scene.place.width, scene.place.height);
-      drawGround(surface, scene, moment);
-      [ground, written] = [{ name: names[0], image: surface.copy() }, null];
+      const next = ground?.next === names[0] ? ground.whole : null;
+      if (!next) {
+        surface.context.clearRect(0, 0, scene.place.width, scene.place.height);
+        drawGround(surface, scene, moment);
+      }
+      [ground, written] = [{ name: names[0], image: next ?? surface.copy(), whole: null, next: null }, null];
+      if (moment.kind === "read" && !scene.flow.read.grid) {
+        if (next) surface.restore(next);
+        drawMoving(surface, scene, moment, 1);
+        Object.assign(ground, { whole: surface.copy(), next: `read ${moment.column + 1}` });
+      }
     }
     if (written?.image && written.name === names[1] && written.passed <= passed) surface.restore(written.image);
     else {
@@ -108,7 +116,7 @@ function pictureOn(stage, scene, moments, redraw, buttonsOf) {
       drawPassed(surface, scene, moment, written.passed, passed);
       Object.assign(written, { passed, image: surface.copy() });
     }
-    drawMoving(surface, scene, moment, share);
+    drawMoving(surface, scene, moment, share, ground.whole);
   };
   scene.redraw = () => { // an image has loaded
     ground = null;
@@ -180,6 +188,21 @@ function buttons({ place, trace, flow, words }, state, plays, moments) {
     return over(`flow-word-${lane}`, words.flowWord(flow[name].lanes[lane]), box, () =>
       (at >= 0 ? plays.go(at, true) : state.set({ query: queryOf(flow, lane), key: "", word: "" })));
   })];
+}
+
+/**
+ * Chooses the cell at a point of an image that attends to itself; by keyboard, cells are chosen in the other views.
+ *
+ * @param {any} scene @param {State} state @param {number[]} point
+ */
+function pickCell({ flow, place: { read } }, state, [x, y]) {
+  if (flow.write || !flow.read.grid) return;
+  const [down, across] = flow.read.grid;
+  for (const [left, top, wide, high] of read.boxes) {
+    const [row, column] = [Math.floor(((y - top) / high) * down), Math.floor(((x - left) / wide) * across)];
+    if (row < 0 || row >= down || column < 0 || column >= across) continue;
+    state.set({ query: queryOf(flow, read.before + row * across + column), key: "", word: "", spot: "" });
+  }
 }
 
 /** @param {Trace} trace @param {Site} site @param {State} state */

@@ -1,6 +1,6 @@
 /** All layers and heads as small maps on one scale; attention to an image is drawn over the image. */
 
-import { choice, element, table } from "../dom.js";
+import { choice, element, fading, table } from "../dom.js";
 import { legend } from "../heatmap.js";
 import { drawLook } from "../picture.js";
 import { paint, palette, theme } from "../surface.js";
@@ -53,7 +53,7 @@ export function gridView(trace, state, words) {
   const grid = element("div", { class: "grid" }, ...buttons);
   grid.style.setProperty("--columns", String(columns));
   const figure = () => gridFigure(heads.map((each) => ({ title: name(each), canvas: drawnOn((canvas) => over.draw(canvas, each, side)) })), columns);
-  return { help: over.help, controls, body: [element("div", { class: "scroll" }, grid), over.scale], figure };
+  return { help: over.help, controls, body: [fading(element("div", { class: "scroll" }, grid)), over.scale], figure };
 }
 
 /**

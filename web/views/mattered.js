@@ -2,7 +2,7 @@
 
 import { listed } from "../changes.js";
 import { siteOf } from "../cursor.js";
-import { choice, element, table } from "../dom.js";
+import { choice, element, fading, table } from "../dom.js";
 import { drawMap, layout } from "../heatmap.js";
 import { cellBeside } from "../picture.js";
 import { CanvasSurface, EFFECT, INK, MUTED, colour, textWidth } from "../surface.js";
@@ -321,7 +321,7 @@ function measuresPicture(found, state, words) {
   const paint = () => drawMeasures(new CanvasSurface(canvas, place.width, place.height), found, place, words,
     () => canvas.isConnected && paint());
   paint();
-  const shown = element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": words.mattered }, canvas);
+  const shown = fading(element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": words.mattered }, canvas));
   return found.grid ? [markable(canvas, found, state, words), shown] : [shown];
 }
 

@@ -1,6 +1,6 @@
 /** What the views of layers and of positions share. */
 
-import { choice, element } from "../dom.js";
+import { choice, element, fading } from "../dom.js";
 import { CanvasSurface } from "../surface.js";
 
 /**
@@ -26,5 +26,5 @@ export function curves(figure, label, series) {
   const ends = series.map(({ name, values }) => `${name}: ${values[0].toFixed(2)} … ${values[values.length - 1].toFixed(2)}`);
   const canvas = element("canvas", { role: "img", "aria-label": `${label}. ${ends.join("; ")}` });
   figure.draw(new CanvasSurface(canvas, figure.width, figure.height));
-  return element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label }, canvas);
+  return fading(element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label }, canvas));
 }

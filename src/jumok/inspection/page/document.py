@@ -65,6 +65,10 @@ STYLES = ("base", "page", "overview", "findings", "views", "walk", "flow", "tour
 """The files of `web/style/` that a page of `jumok look` has."""
 
 
+SCHEMES = '<meta name="color-scheme" content="light dark">'
+"""So that a page is not white in the dark until its style is unpacked."""
+
+
 @dataclass(frozen=True)
 class PageHead:
     """What search engines and previews of links show of a page.
@@ -234,7 +238,9 @@ def document(
         f'<script type="application/octet-stream" id="{name}">{each}</script>\n'
         for name, each in coded.items()
     )
-    started = f"<script>{script}</script>" if packed is None else _started(loader, script, packed)
+    started = (
+        f"<script>{script}</script>" if packed is None else _started(loader, script, style, packed)
+    )
     mark = "" if packed is None else f' data-parts="{len(packed.held)}"'
     inside = _inert(text) if packed is None else compressed(text.encode())
     return (
@@ -242,21 +248,24 @@ def document(
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"{'<title>jumok</title>' if head is None else head.html()}\n"
-        f"<style>{style}</style>\n</head>\n<body>\n"
+        f"{f'<style>{style}</style>' if packed is None else SCHEMES}\n</head>\n<body>\n"
         '<main id="page"></main>\n'
         f'<script type="application/json" id="data"{mark}>{inside}</script>\n'
         f"{held}{started}\n</body>\n</html>\n"
     )
 
 
-def _started(loader: str, script: str, parts: Parts) -> str:
-    """The compressed arrays and script, and the loader after those that the first picture needs."""
+def _started(loader: str, script: str, style: str, parts: Parts) -> str:
+    """All that is compressed, and the loader after what the first picture needs of it."""
     first, *others = [
         f'<script type="text/plain" id="arrays-{number}">{compressed(bytes(each))}</script>\n'
         for number, each in enumerate(parts.held)
     ]
-    code = f'<script type="text/plain" id="code">{compressed(script.encode())}</script>\n'
-    return f"{first}{code}<script>{loader}</script>\n{''.join(others)}"
+    texts = "".join(
+        f'<script type="text/plain" id="{name}">{compressed(text.encode())}</script>\n'
+        for name, text in (("style", style), ("code", script))
+    )
+    return f"{first}{texts}<script>{loader}</script>\n{''.join(others)}"
 
 
 def _inert(text: str) -> str:

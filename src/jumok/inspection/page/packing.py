@@ -27,6 +27,7 @@ WALK_BYTES = 96 << 10
 """The most bytes of a walk's vectors in a page: 14 tokens in a decoder's layer of width 128."""
 
 COMMENT = re.compile(r"^[ \t]*(?:/\*\*(?:[^*]|\*(?!/))*\*/|//[^\n]*)\n", re.MULTILINE)
+BEHIND = re.compile(r"(?<=[;,:{}()\[\]]) // [^\n\"'`]*$", re.MULTILINE)
 INDENT = re.compile(r"^[ \t]+", re.MULTILINE)
 
 
@@ -44,11 +45,12 @@ def compressed(content: bytes) -> str:
 
 
 def bare(script: str) -> str:
-    """The script without indentation, and without comments that have lines of their own.
+    """The script without indentation, and without comments that end a line or are one.
 
-    The page's source has no texts of several lines, in which these would mean something.
+    The page's source has no texts of several lines, in which these would mean something; a comment
+    behind code is left where it has a quotation mark, because it may be in a text.
     """
-    return INDENT.sub("", COMMENT.sub("", script))
+    return INDENT.sub("", BEHIND.sub("", COMMENT.sub("", script)))
 
 
 def packed_search(tree: SearchTree) -> dict[str, object]:
