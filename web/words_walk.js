@@ -49,7 +49,7 @@ const EN = {
       ? `Before it is compared, the state is normalized: minus its mean ${number(mean)}, divided by its standard deviation ${number(spread)}, then the learned scale and shift. The result is x.`
       : `Before it is compared, the state is normalized: divided by its root mean square ${number(rms)}, then multiplied by the learned scale. The result is x.`,
     query: ({ read, width, dim, head, heads, biased, rotary, additive, cosine, linear, known, direct, recurrence }) => recurrence
-      ? `The forget gate of “${read}”: a learned matrix and a sigmoid turn x into ${dim} numbers from 0 to 1. Of each dimension of the state it lets this share stay.`
+      ? `The forget gate of “${read}”: a learned matrix and a sigmoid turn x into ${dim} numbers from 0 to 1. They are the shares of the state that stay, dimension by dimension.`
       : direct
       ? `The state itself is the query of “${read}”: ${dim} numbers, without a matrix.`
       : `The query of “${read}” asks what it needs: ${known ? `x times the learned matrix ${additive ? "W" : "W_Q"}${biased ? ", plus a bias," : ""} turns ${width} numbers into ${dim}` : `${dim} numbers`}${heads > 1 ? `, those of head ${head}` : ""}.${rotary ? " Then it is rotated by its position." : ""}${cosine ? " It is brought to one length, so that only its direction counts." : ""}${linear ? " All are made positive (elu + 1)." : ""}`,
