@@ -37,7 +37,7 @@ export function header(raw, state, onGiven, receive) {
     examples: element("div", { class: "examples", role: "group", hidden: !live || !raw.examples?.length }),
     out: element("dt", {}),
     output: element("dd", {}),
-    labels: element("dd", { class: "labels" }),
+    labels: element("div", { class: "labels" }),
     segments: element("p", { class: "examples", role: "group", id: "segments", hidden: true }),
     fault: element("div", { class: "fault", role: "alert" }),
     cost: element("p", { class: "cost muted", hidden: true }),
@@ -65,11 +65,11 @@ export function header(raw, state, onGiven, receive) {
   const file = pictures && fileButton(receive, (picture) => onGiven({ picture }), fault);
   input.hidden = pictures && !raw.token; // only a server reads paths
   const given = element("dd", { class: "given" }, input, ...(pictures ? file.nodes : []), parts.seen, parts.examples);
-  const list = element("dl", {}, parts.in, given, parts.out, parts.output, parts.labels);
+  const list = element("dl", {}, parts.in, given, parts.out, parts.output);
   const over = fieldOver(given, input, parts.edit);
   parts.tools.append(parts.language);
   const node = element("header", {}, element("h1", {}, parts.title, parts.model, parts.changes), parts.tools,
-    list, ...(sampling ? [sampling.node] : []), parts.segments, parts.cost, parts.fault);
+    list, parts.labels, ...(sampling ? [sampling.node] : []), parts.segments, parts.cost, parts.fault);
   /** @param {Trace} trace */
   const update = (trace, text) => {
     const spoken = texts;

@@ -115,7 +115,7 @@ def test_the_scale_is_said_and_shared(opened, folders):
     """The strongest colour of the bands is the largest weight of their map, or all of it."""
     recorded = traced(folders, "text classifier")
     page = opened(recorded, view="overview").page
-    said = page.locator(".sentence + .legend").inner_text()
+    said = page.locator("#panel .legend >> nth=0").inner_text()
     low, high = (float(each.split()[-1]) for each in said.split("—")[0].split("%")[:2])
     assert low == 0
     rows = page.locator(".rows .word")

@@ -256,6 +256,7 @@ def test_every_view_comes_back_by_its_link(opened):
     """What is read on the panel is the same after the address was opened anew."""
     recorded = layered()
     reader = opened(recorded, other=recorded)
+    reader.page.emulate_media(reduced_motion="reduce")  # nothing plays by itself
     names = views_of(reader.page)
     assert len(names) >= 9
     for name in names:

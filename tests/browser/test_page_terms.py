@@ -27,7 +27,7 @@ def entries() -> dict[str, tuple[str, str, str, str]]:
 def test_the_page_has_the_words_of_the_glossary():
     lines = (ROOT / "docs" / "glossary.md").read_text("utf-8").splitlines()
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
-    documented = {row[0]: (row[1], row[2]) for row in rows if len(row) == 4}
+    documented = {row[0]: (row[1], row[2]) for row in rows if len(row) == 3}
     for term, sentence, korean, meaning in entries().values():
         assert documented[term] == (korean, sentence)
         assert re.search("[가-힣]", meaning)
@@ -82,7 +82,7 @@ def test_views_stand_below_the_questions_that_they_answer(opened):
         "Does it matter?",
         "What else might it have said?",
     ]
-    views = ["overview", "board", "grid", "row", "walk", "heads", "beam", "theatre"]
+    views = ["overview", "board", "grid", "flow", "row", "walk", "heads", "beam", "theatre"]
     assert views_of(page) == views
     page.locator("#question-matters").click()
     panel = page.locator("#panel")

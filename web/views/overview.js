@@ -64,7 +64,7 @@ export function overviewView(trace, state, words, ask) {
     controls: [...siteChoices(trace, state, words), ...readingChoices(site, state, words)],
     pictured: { read: Boolean(grid) || typed > 0, written: trace.writesText && endsWith(map.rows, trace.output), line: typed ? stage.node.querySelector(".keys") : null },
     aboutBelow: true,
-    body: [...(label ? [label.node, label.said, element("h3", { class: "second" }, grid ? words.labelSecondCells : words.labelSecond)] : []),
+    body: [...(label ? [label.node, label.said, element("p", { class: "second" }, grid ? words.labelSecondCells : words.labelSecond)] : []),
       element("div", { class: "stage" }, stage.node), said, findingsList(trace, state, words), scaleOf(map, grid, words), ...strip,
       numbers(trace, site, map, state, cursor, head, words)],
     film: wordsFilm(stage.node),
