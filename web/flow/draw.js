@@ -40,7 +40,8 @@ export function drawGround(surface, scene, moment) {
 export function drawWritten(surface, scene, moment) {
   const { flow, place } = scene;
   if (flow.write && flow.read) {
-    labels(surface, place, "write", "left", place.out.words, (lane) => (moment.kind === "write" && lane < moment.row ? "ink" : scene.playing ? null : "muted"));
+    const own = moment.kind === "write" ? moment.row : scene.row; // which what moves draws
+    labels(surface, place, "write", "left", place.out.words, (lane) => (moment.kind === "write" && lane < own ? "ink" : scene.playing || lane === own ? null : "muted"));
   }
   if (moment.kind !== "write" || !flow.read?.grid) return;
   drawLookOn(surface, lookOf(scene, flow.write.layers.at(-1).cross, moment.row), place.read.boxes.at(-1), scene.redraw);
