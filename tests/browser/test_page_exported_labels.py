@@ -190,7 +190,7 @@ def test_a_label_is_named_while_one_types(reading, tmp_path):
     bars = page.locator("header .step tr")
     expect(bars).to_have_count(5)
     for row, (name, value) in zip(bars.all(), first.probabilities.items(), strict=False):
-        said = row.inner_text().split("\t")
+        said = row.inner_text().splitlines()
         assert (said[0], said[-1]) == (name, f"{100 * value:.1f} %")
     page.locator("#text").press("End")
     page.locator("#text").press_sequentially("x")  # every key classifies
