@@ -47,7 +47,15 @@ MORE = {
     "Luong's RNN": {"overview", "board", "row", "walk", "theatre", "beam", "mattered", "layers"},
     "captioner, image self-attention": VIEWS["captioner"] | {"grid", "mattered"},
 }
-MEASURED = {"Transformer", "Bahdanau's RNN", "captioner", "language model", "CNN", "text classifier", *MORE}
+MEASURED = {
+    "Transformer",
+    "Bahdanau's RNN",
+    "captioner",
+    "language model",
+    "CNN",
+    "text classifier",
+    *MORE,
+}
 """Kinds whose words are attributed to what was read."""
 
 LEAST_VIEWS = VIEWS | MORE | {kind: least for kind, (_, least) in TRACES.items()}
