@@ -17,10 +17,11 @@ export function fieldOver(given, input, edit) {
     const style = getComputedStyle(word);
     const gutter = Number.parseFloat(getComputedStyle(line).paddingLeft);
     const [left, top] = placeOf(line);
+    const right = byId("page").clientWidth - left - line.clientWidth; // no width: a page that is narrowed would keep it for a frame
     const shift = (Number.parseFloat(style.paddingBottom) - Number.parseFloat(style.paddingTop)) / 2; // the number's place below a word
     const first = word.offsetTop - line.offsetTop;
     Object.assign(given.style, {
-      left: `${left + gutter}px`, top: `${top + first - shift}px`, width: `${line.clientWidth - gutter}px`, height: `${line.offsetHeight - first}px`,
+      left: `${left + gutter}px`, top: `${top + first - shift}px`, right: `${right}px`, height: `${line.offsetHeight - first}px`,
     });
     Object.assign(input.style, { fontSize: style.fontSize, lineHeight: `${word.offsetHeight}px` });
   };

@@ -87,6 +87,20 @@ def test_the_first_word_of_a_live_page_is_near_the_top(served, kind, size, least
     assert page.evaluate(SIDEWAYS) <= 0
 
 
+NARROWED = """() => {
+  document.body.style.width = "400px";
+  return document.querySelector("#page").scrollWidth; // before anything in it could follow
+}"""
+
+
+def test_a_page_that_is_narrowed_is_at_once_narrow(served):
+    """A browser of a phone that was turned zooms out for what is too wide, if only for a moment."""
+    page = served("language model")
+    open_view(page, "overview")
+    page.locator("#panel .word").first.wait_for()
+    assert page.evaluate(NARROWED) == 400
+
+
 def test_a_text_that_the_picture_shows_is_not_said_again(opened, folders):
     recorded = traced(folders, "Transformer")
     page = opened(recorded, view="overview").page
