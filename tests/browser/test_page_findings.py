@@ -14,7 +14,6 @@ from jumok.inspection.hooks.intervene import Change
 from jumok.inspection.trace import Step, Trace
 from jumok.systems.base import System
 from jumok.tracing.forced import trace_with, tracer_of
-from jumok.tracing.frequent import FREQUENT, frequent_words
 from jumok.tracing.request import UNCHANGED, Analyses, TraceRequest
 from tests.browser.conftest import Reader
 from tests.browser.effects import chance, is_shown, says_effect, steps_of_word
@@ -252,21 +251,6 @@ def test_the_label_of_an_image_opens_with_what_made_it(opened, folders):
     assert "(row 1, column 1)" in said.inner_text()
     assert says_effect(said.inner_text(), drops[0], chance(recorded))
     assert reader.serious() == []
-
-
-def test_frequent_words_are_the_first_of_the_vocabulary(folders):
-    tokenizer = jumok.load(folders["Transformer"][0], device="cpu").tokenizer
-    ids = tokenizer.encode("the cat sat")
-    longer = [
-        id for id in range(4, tokenizer.size)
-        if len(tokenizer.pieces([id])[0]) > 1 and not tokenizer.pieces([id])[0].startswith("<0x")
-    ]  # fmt: skip
-    first = set(longer[:FREQUENT])
-    words = tokenizer.words(ids)
-    alone = [word for word in set(words) if words.count(word) == 1]
-    assert set(frequent_words(tokenizer, ids)) == {
-        word for word in alone if ids[words.index(word)] in first
-    }
 
 
 def test_the_label_opens_with_what_made_it(opened, folders):
