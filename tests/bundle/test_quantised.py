@@ -118,6 +118,29 @@ def test_what_was_quantised_stays_as_it_is() -> None:
     assert found.scales[7] == 0
 
 
+@pytest.mark.parametrize("grouped", [False, True])
+def test_rows_that_were_integers_keep_what_training_changes(grouped: bool) -> None:
+    """It moves them by less than half a step; other rows go to the nearest integers."""
+    draw = np.random.default_rng(3)
+    first = quantised(draw.normal(size=(700, 256)).astype("f4"), grouped=grouped)
+    most = np.abs(first.integers) == 127  # what gives the scale stays
+    moved = np.where(most, 0, draw.normal(0, 0.15, first.integers.shape))
+    by_scale = first.scales if grouped else first.scales[:, None]
+    step = np.repeat(by_scale, 256 // by_scale.shape[1], axis=1)
+    trained = ((first.integers + moved) * step).astype("f4")
+    own = draw.normal(size=(300, 256)).astype("f4")
+    both = quantised(np.concatenate((trained, own)), grouped=grouped)
+    change = both.integers[:700].astype("f4") - first.integers
+    assert np.abs(change).max() == 1
+    assert np.sum(change * moved) / np.sum(moved**2) == pytest.approx(1.0, abs=0.02)
+    # each row as if it was alone
+    parts = quantised(trained, grouped=grouped), quantised(own, grouped=grouped)
+    assert (both.integers == np.concatenate([each.integers for each in parts])).all()
+    by_scale = parts[1].scales if grouped else parts[1].scales[:, None]
+    nearest = np.rint(own / np.repeat(by_scale, 256 // by_scale.shape[1], axis=1))
+    assert (parts[1].integers == nearest).all()
+
+
 def test_no_number_stays_visible() -> None:
     found = quantised(np.array([[1, np.nan], [np.inf, 1], [1, 2]], np.float32))
     assert np.isnan(found.scales[:2]).all()

@@ -60,6 +60,9 @@ def test_a_layer_computes_with_integers():
     np.testing.assert_allclose(found, expected, atol=1e-5)
     with torch.no_grad():
         assert abs(layer(torch.from_numpy(given)).numpy() - expected).max() > 1e-3  # hooks are gone
+        exact = layer(torch.from_numpy(given))
+        with computing_in(layer, "fp32"):
+            assert layer(torch.from_numpy(given)).equal(exact)
 
 
 def in_fewer_bits(model: Transformer, kind: str) -> None:

@@ -10,6 +10,7 @@ import subprocess
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 import torch
 
@@ -67,6 +68,13 @@ def stored(file: Path) -> dict[str, tuple[int, tuple[int, ...], bytes]]:
     return found
 
 
+def integers_in(file: Path, matrix: npt.NDArray[np.float32]) -> npt.NDArray[np.int8]:
+    """Those that a file has for the matrix W."""
+    _, shape, content = stored(file)["W"]
+    assert shape == matrix.shape
+    return np.frombuffer(content, "i1", matrix.size).reshape(shape[::-1]).T
+
+
 @pytest.mark.parametrize("kind", [each for each in students.KINDS if each != "pre-norm"])
 def test_floats_come_back_as_they_were(tmp_path, kind):
     model, first = imported(tmp_path, kind)
@@ -108,14 +116,18 @@ def test_changes_below_a_step_are_kept_on_average(tmp_path):
     moved = np.where(integers == 127, 0.0, np.where(integers > 0, 0.2, -0.1))
     matrix = ((integers + moved) * 0.01).astype("f4")
     marian.write_binary(tmp_path / "model.bin", {"W": matrix}, {}, {"W": 1.0})
-    _, shape, content = stored(tmp_path / "model.bin")["W"]
-    assert shape == matrix.shape
-    written = np.frombuffer(content, "i1", matrix.size).reshape(shape[::-1]).T
-    apart = written - integers
+    apart = integers_in(tmp_path / "model.bin", matrix) - integers
     assert set(np.unique(apart[integers > 0])) == {0, 1}
     assert set(np.unique(apart[integers <= 0])) == {-1, 0}
     assert apart[integers > 0].mean() == pytest.approx(0.2, abs=0.005)
     assert apart[integers <= 0].mean() == pytest.approx(-0.1, abs=0.005)
+
+
+def test_floats_that_never_were_integers_go_to_the_nearest(tmp_path):
+    matrix = np.random.default_rng(7).normal(size=(419, 421)).astype("f4")
+    marian.write_binary(tmp_path / "model.bin", {"W": matrix}, {}, {"W": 1.0})
+    nearest = np.rint(matrix * np.float32(127 / np.abs(matrix).max()))
+    assert (integers_in(tmp_path / "model.bin", matrix) == nearest).all()
 
 
 def test_what_marian_lacks_is_refused(tmp_path):

@@ -158,8 +158,12 @@ def test_in_out_and_in_is_the_same_bundle(tmp_path, family):
 
 @pytest.mark.parametrize("family", ["gpt2", "gpt2 untied", "llama"])
 def test_a_model_of_others_goes_back_when_it_was_trained_further(tmp_path, family):
-    """It has no bias of the output, and one vector for what begins and ends a text."""
-    first = write_imported(read_model(WRITTEN[family](tmp_path / "theirs")), tmp_path / "first")
+    """It has no bias of the output, and one vector for what begins and ends a text. Its card says
+    where it comes from, and under which licence.
+    """
+    folder = WRITTEN[family](tmp_path / "theirs")
+    (folder / "README.md").write_text("---\nlicense: apache-2.0\n---\n", "utf-8")
+    first = write_imported(read_model(folder), tmp_path / "first")
     (tmp_path / "a.txt").write_text("the cat sat on the mat\n" * 40, "utf-8")
     recipe = tmp_path / "new.toml"
     recipe.write_text(
@@ -175,6 +179,11 @@ def test_a_model_of_others_goes_back_when_it_was_trained_further(tmp_path, famil
     assert not torch.equal(before["decoder.embedding.table"], after["decoder.embedding.table"])
     assert torch.equal(before["decoder.output.bias"], after["decoder.output.bias"])
     assert "equal ids" in exported(trained, tmp_path / "there")
+    assert read_bundle(trained).card.provenance == read_bundle(first).card.provenance
+    card = (tmp_path / "there" / "README.md").read_text("utf-8")
+    assert "\nlicense: apache-2.0\n" in card
+    assert card.index("## Training") < card.index("- trained further from theirs")
+    assert card.index("## Imported") < card.index("- licence: apache-2.0 (README.md)")
     there = load_file(tmp_path / "there" / WEIGHTS)
     theirs = load_file(tmp_path / "theirs" / WEIGHTS)
     assert sorted(each.shape for each in there.values()) == sorted(
@@ -239,8 +248,9 @@ def test_other_numbers_in_transformers_leave_nothing(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("file", "text", "key", "words"),
     [
-        ("README.md", '---\nlicense: "Apache-2.0"\n---\n', "apache-2.0", "(README.md)"),
-        ("LICENSE", "MIT License\n\nCopyright", "other", "MIT License (LICENSE)"),
+        ("README.md", '---\nlicense: "Apache-2.0"\n---\n', "apache-2.0", "apache-2.0 (README.md)"),
+        ("README.md", "---\nlicense: of my own\n---\n", "other", "other (README.md: of my own)"),
+        ("LICENSE", "MIT License\n\nCopyright", "other", "other (LICENSE: MIT License)"),
         ("a.txt", "", "unknown", "the folder names none"),
     ],
 )

@@ -16,6 +16,9 @@ from transformers.models.m2m_100.tokenization_m2m_100 import FAIRSEQ_LANGUAGE_CO
 from transformers.models.mbart.tokenization_mbart import (
     FAIRSEQ_LANGUAGE_CODES as MBART_LANGUAGES,
 )
+from transformers.models.mbart50.tokenization_mbart50 import (
+    FAIRSEQ_LANGUAGE_CODES as MBART_50_LANGUAGES,
+)
 
 from jumok.interop.importing import Imported
 from jumok.models.encoder_decoder import before_end
@@ -93,7 +96,9 @@ def write_blenderbot(folder: Path) -> Path:
     return save(transformers.BlenderbotForConditionalGeneration(config), folder, 2)
 
 
-def write_fairseq(folder: Path, kind: str, model: Any, config: Any, tags: list[str]) -> Path:
+def write_fairseq(
+    folder: Path, kind: str, model: Any, config: Any, tags: list[str], **changes: Any
+) -> Path:
     """Four special tokens, the subwords, the languages, <mask>: mBART and NLLB."""
     folder.mkdir(parents=True, exist_ok=True)
     pieces = write_sentencepiece(folder / "sentencepiece.bpe.model", kind)
@@ -103,7 +108,7 @@ def write_fairseq(folder: Path, kind: str, model: Any, config: Any, tags: list[s
     (folder / "tokenizer_config.json").write_text(json.dumps(described))
     rows = 1 + len(pieces) + len(tags) + 1
     torch.manual_seed(1)
-    return save(model(config(**SIZES, vocab_size=rows, scale_embedding=True)), folder, 2)
+    return save(model(config(**SIZES | changes, vocab_size=rows, scale_embedding=True)), folder, 2)
 
 
 def write_mbart(folder: Path) -> Path:
@@ -113,6 +118,17 @@ def write_mbart(folder: Path) -> Path:
     file = folder / "tokenizer_config.json"
     described = {"src_lang": "en_XX", "tgt_lang": "ko_KR", "tokenizer_class": "MBartTokenizer"}
     file.write_text(json.dumps(described))
+    return folder
+
+
+def write_mbart_50(folder: Path) -> Path:
+    """Its folder names the languages; targets start from </s>."""
+    model, config = transformers.MBartForConditionalGeneration, transformers.MBartConfig
+    tags = MBART_50_LANGUAGES
+    write_fairseq(folder, "unigram", model, config, tags, decoder_start_token_id=2)
+    described = {"src_lang": None, "tgt_lang": None, "tokenizer_class": "MBart50Tokenizer"}
+    (folder / "tokenizer_config.json").write_text(json.dumps(described))
+    (folder / "special_tokens_map.json").write_text(json.dumps({"additional_special_tokens": tags}))
     return folder
 
 
@@ -212,6 +228,7 @@ WRITTEN: Mapping[str, Callable[[Path], Path]] = {
     "bart relu": lambda folder: write_bart(folder, activation_function="relu"),
     "blenderbot": write_blenderbot,
     "mbart": write_mbart,
+    "mbart 50": write_mbart_50,
     "nllb": write_nllb,
     "m2m100": write_m2m100,
     "pegasus": write_pegasus,

@@ -21,7 +21,7 @@ from jumok.models.causal import CausalLanguageModel
 from jumok.models.encoder_decoder import Transformer
 from jumok.systems.native.models import native_copy, weights_of
 from tests.decoding.searches import beam_search, greedy
-from tests.interop.folders import WEIGHTS, WRITTEN, configured
+from tests.interop.folders import WEIGHTS, WRITTEN
 from tests.interop.folders_encdec import mask_of
 
 MOST, SENTENCES = 13, 100
@@ -31,7 +31,10 @@ REAL = torch.arange(11) < LENGTHS[:, None]
 
 @pytest.fixture(
     scope="module",
-    params=["marian", "marian of two", "bart", "mbart", "nllb", "pegasus", "t5", "t5 buckets"],
+    params=[
+        *("marian", "marian of two", "bart", "mbart", "mbart 50", "nllb", "pegasus"),
+        *("t5", "t5 buckets"),
+    ],
 )
 def both(request, tmp_path_factory) -> tuple[Imported, Any]:
     folder = WRITTEN[request.param](tmp_path_factory.mktemp("folder") / "theirs")
@@ -121,14 +124,17 @@ def test_beams_are_theirs_and_so_are_their_scores(both):
 
 @pytest.mark.parametrize(
     ("family", "pair"),
-    [("nllb", ("eng_Latn", "kor_Hang")), ("m2m100", ("en", "ko")), ("mbart", ("en_XX", "ko_KR"))],
+    [
+        ("nllb", ("eng_Latn", "kor_Hang")),
+        ("m2m100", ("en", "ko")),
+        ("mbart 50", ("en_XX", "ko_KR")),
+    ],
 )
 @torch.no_grad()
 def test_beams_whose_language_is_forced_are_theirs(tmp_path, family, pair):
     """Its token has no probability of its own, but counts in the length."""
     folder = WRITTEN[family](tmp_path / "theirs")
-    if family == "mbart":  # as mBART-50
-        configured(folder, {"decoder_start_token_id": 2})
+    if family == "mbart 50":
         tensors = load_file(folder / WEIGHTS)
         tensors["final_logits_bias"][0, 2] += 3.0  # so that it ends
         save_file(tensors, folder / WEIGHTS, {"format": "pt"})

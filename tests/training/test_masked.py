@@ -12,8 +12,10 @@ from jumok.bundle.weights import load_model
 from jumok.cli.verbs.info import info
 from jumok.config import Config, parse_config
 from jumok.errors import ConfigError, DataError
+from jumok.interop.importing import read_model, write_imported
 from jumok.training.run import train
 from jumok.training.task import prepare_task
+from tests.interop.folders import WRITTEN
 from tests.training.starts import TRAINING, WORDS
 
 
@@ -118,6 +120,18 @@ def test_a_classifier_starts_from_the_encoder_and_learns(rows, tmp_path, recorde
     assert screen.validations[-1].figures["accuracy"] > 90.0  # the first word says it
     assert read_bundle(result.model).config.labels == ("even", "odd")
     assert read_bundle(result.model).config.model["pretrained"] is None
+
+
+def test_a_classifier_tells_of_the_imported_model_that_it_starts_from(rows, tmp_path, recorder):
+    folder = WRITTEN["bert"](tmp_path / "theirs")
+    (folder / "README.md").write_text("---\nlicense: mit\n---\n", "utf-8")
+    pretrained = write_imported(read_model(folder), tmp_path / "bert")
+    config = classifier(rows, {"pretrained": str(pretrained)}, "training.steps=2")
+    trained = read_bundle(train(config, tmp_path / "runs", recorder()).model)
+    assert trained.card.provenance == read_bundle(pretrained).card.provenance
+    said = (trained.folder / "README.md").read_text("utf-8")
+    assert "## Training" in said
+    assert "- licence: mit (README.md)" in said
 
 
 def test_a_label_that_training_never_saw_stops_or_is_skipped(rows, tmp_path):

@@ -1,7 +1,6 @@
 """The description of a bundle: for programs (BundleConfig) and for readers (Card)."""
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
@@ -17,7 +16,6 @@ Natural = Annotated[int, Field(ge=0, lt=2**31)]
 Pair = tuple[str, str]
 """The codes of two languages, source first; "" where one is not known."""
 
-_LICENCE_KEY = re.compile(r"""["']?([\w.+-]+)["']? \(README\.md\)""")
 SHOWN_PAIRS = 12
 LONGEST_TEMPLATE = 1 << 18
 
@@ -89,14 +87,32 @@ class MeasuredQuality:
 
 
 @dataclass(frozen=True)
+class Licence:
+    """The licence that the folder of an imported model names.
+
+    Attributes:
+        key: its identifier, such as "apache-2.0"; "other" where it is named without one.
+        found: the file that names it, and how where that is no identifier.
+    """
+
+    __pydantic_config__: ClassVar[dict[str, str]] = ALL_KNOWN
+
+    key: str
+    found: str
+
+    def __str__(self) -> str:
+        return f"{self.key} ({self.found})"
+
+
+@dataclass(frozen=True)
 class Provenance:
-    """Where an imported model comes from.
+    """Where an imported model comes from, or the one that it was trained further from.
 
     Attributes:
         family: such as "BERT".
         name: that of its folder.
         files: the SHA-256 of its config and its weights, by the names of the files.
-        licence: as the folder names it; "": it names none.
+        licence: None: the folder names none.
         changes: what the bundle does otherwise, one line each.
         compared: what was compared with the original code; "": nothing.
     """
@@ -106,17 +122,9 @@ class Provenance:
     family: str
     name: str
     files: dict[str, str]
-    licence: str = ""
+    licence: Licence | None = None
     changes: tuple[str, ...] = ()
     compared: str = ""
-
-    @property
-    def licence_key(self) -> str:
-        """The licence by its identifier, such as "apache-2.0", where the folder's README.md gives
-        one; "other" where only a file has its text, "unknown" where nothing is named.
-        """
-        given = _LICENCE_KEY.fullmatch(self.licence)
-        return given[1].lower() if given else "other" if self.licence else "unknown"
 
     def lines(self) -> list[str]:
         """In words, one line a fact."""
@@ -142,7 +150,7 @@ class Card:
         date: ISO 8601.
         started_from: the name and the fingerprint of the model that was trained further; "" for a
             model trained from scratch.
-        provenance: of an imported model; None: it was trained here.
+        provenance: of an imported model, trained further or not; None: it was trained here alone.
         quality: what was lost by quantizing; None for a model as it was trained.
         confidence: None: it was not measured.
     """
@@ -161,6 +169,11 @@ class Card:
     provenance: Provenance | None = None
     quality: MeasuredQuality | None = None
     confidence: Calibration | None = None
+
+    @property
+    def trained(self) -> bool:
+        """Whether it was trained here, from scratch or further."""
+        return self.provenance is None or bool(self.date)
 
 
 @dataclass(frozen=True)
@@ -289,11 +302,12 @@ def card_text(config: BundleConfig, card: Card) -> str:
         "    jumok info THIS_FOLDER",
         "",
     ]
-    if card.provenance is not None:
-        lines += ["## Imported", "", *(f"- {line}" for line in card.provenance.lines())]
-        lines += [f"- {line}" for line in card.notes]
-    else:
+    if card.trained:
         lines += ["## Training", "", *(f"- {line}" for line in _training_lines(card))]
+    if card.provenance is not None:
+        lines += ["", "## Imported", ""] if card.trained else ["## Imported", ""]
+        own = () if card.trained else card.notes
+        lines += [f"- {line}" for line in (*card.provenance.lines(), *own)]
     if card.quality is not None:
         lines += ["", "## Quantized", "", *(f"- {line}" for line in card.quality.lines())]
     if card.scores:

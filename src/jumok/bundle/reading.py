@@ -32,6 +32,7 @@ CONFIG, WEIGHTS, TOKENIZER, CARD, README = (
     "README.md",
 )
 Typed = TypeVar("Typed")
+InputPrecision = Precision | Literal["int16"]
 CONFIG_KEYS = frozenset(key.name for key in fields(BundleConfig))
 PICKLE_SUFFIXES = frozenset({".pt", ".pth", ".bin", ".pkl", ".pickle", ".ckpt", ".joblib"})
 # A zip archive (how torch.save writes) and the protocols 2 to 5 of pickle itself.
@@ -94,7 +95,7 @@ class Bundle:
         return "int8" if "I8" in types else "bf16" if "BF16" in types else "fp32"
 
     @property
-    def input_precision(self) -> Precision | Literal["int16"]:
+    def input_precision(self) -> InputPrecision:
         """The number format that inputs of its matrices are rounded to."""
         return "int16" if grouped(self.stored) else self.precision
 

@@ -18,6 +18,7 @@ import torch
 from torch import nn
 
 from jumok.bundle.card import MeasuredQuality, Score
+from jumok.bundle.reading import InputPrecision
 from jumok.data.pairs.batches import source_batches
 from jumok.data.tokenizer import END, START
 from jumok.kernels.linear import Projection
@@ -72,7 +73,8 @@ def as_bfloat16(states: Float[Tensor, "*axes inputs"]) -> Float[Tensor, "*axes i
     return states.bfloat16().float()
 
 
-SHORTENED: dict[str, Shorten] = {
+SHORTENED: dict[InputPrecision, Shorten] = {
+    "fp32": lambda states: states,
     "int8": partial(as_integers, most=127.0),
     "int16": partial(as_integers, most=32767.0),
     "bf16": as_bfloat16,
@@ -80,14 +82,14 @@ SHORTENED: dict[str, Shorten] = {
 
 
 @contextmanager
-def computing_in(model: nn.Module, precision: str) -> Iterator[None]:
+def computing_in(model: nn.Module, precision: InputPrecision) -> Iterator[None]:
     """While entered, linear layers that are called as modules round their inputs as the engine does
     in this precision; the weights have to be those of the bundle with fewer bits.
 
     Args:
-        precision: of a bundle, `input_precision`.
+        precision: of a bundle, `input_precision`; a KeyError for any other.
     """
-    shorten = SHORTENED.get(precision, lambda states: states)
+    shorten = SHORTENED[precision]
     with ExitStack() as hooks:
         for module in model.modules():
             if isinstance(module, nn.Linear | Projection):

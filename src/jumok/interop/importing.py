@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from torch import nn
 from torch.utils import swap_tensors
 
-from jumok.bundle.card import BundleConfig, Card, Provenance
+from jumok.bundle.card import BundleConfig, Card, Licence, Provenance
 from jumok.bundle.huggingface import TOKENIZER
 from jumok.bundle.reading import Bundle, read_bundle, sha256
 from jumok.bundle.writing import write_bundle
@@ -32,6 +32,9 @@ from jumok.models.size import numbers_in
 
 LICENCES = "LICENSE", "LICENSE.txt", "LICENSE.md", "LICENCE"
 _OF_README = re.compile(r"^license:[ \t]*(\S.{0,80})$", re.MULTILINE)
+_KEY = re.compile(r"""["']?([\w.+-]+)["']?""")
+OTHER = "other"
+"""What hubs call a licence without an identifier."""
 README_START = 20_000
 
 
@@ -206,17 +209,22 @@ def file_digests(source: Source, stored: Container) -> dict[str, str]:
     return {file.name: sha256(file) for file in files}
 
 
-def licence_of(folder: Path) -> str:
-    """The licence that the folder names; "" if it names none."""
+def licence_of(folder: Path) -> Licence | None:
+    """The licence that the folder names, if any."""
     readme = folder / "README.md"
     if readme.is_file():
         with readme.open(encoding="utf-8", errors="replace") as stream:
             named = _OF_README.search(stream.read(README_START))
         if named is not None:
-            return f"{named[1].strip()} (README.md)"
+            words = named[1].strip()
+            key = _KEY.fullmatch(words)
+            if key is not None:
+                return Licence(key[1].lower(), readme.name)
+            return Licence(OTHER, f"{readme.name}: {words}")
     for name in LICENCES:
         if (folder / name).is_file():
             with (folder / name).open(encoding="utf-8", errors="replace") as stream:
                 lines = stream.read(README_START).split("\n")
-            return f"{next((line.strip() for line in lines if line.strip()), '')[:80]} ({name})"
-    return ""
+            first = next((line.strip() for line in lines if line.strip()), "")
+            return Licence(OTHER, f"{name}: {first[:80]}")
+    return None

@@ -204,7 +204,12 @@ class FineTuning:
         if self.start.scores is not None:
             found = gains(self.start.scores, scores_on_card(scores))
             notes = ("before and after: " + ", ".join(map(str, found)),) if found else ()
-        facts = replace(facts, started_from=f"{self.start}{part}", notes=notes)
+        facts = replace(
+            facts,
+            started_from=f"{self.start}{part}",
+            provenance=self.start.provenance,
+            notes=notes,
+        )
         self._task.write(folder, merged_weights(weights, start), scores, facts)
 
 

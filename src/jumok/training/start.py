@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 from safetensors import safe_open
 
-from jumok.bundle.card import BundleConfig
+from jumok.bundle.card import BundleConfig, Provenance
 from jumok.bundle.fingerprint import Origin
 from jumok.bundle.reading import WEIGHTS, Bundle, read_bundle
 from jumok.config import Config, StartConfig, load_config, parse_config
@@ -68,7 +68,7 @@ class PretrainedModel:
 
     Attributes:
         steps: the optimizer steps that it was trained for; 0: they are not known.
-        licence: of an imported model, as its folder names it.
+        provenance: of an imported model.
         scores: before the first step; None: not computed yet.
         unbiased: the output's bias is of zeros, as in families that have none, and stays so.
         frozen: the tokens that keep their vectors (`_frozen`).
@@ -79,7 +79,7 @@ class PretrainedModel:
     config: BundleConfig
     steps: int
     scores: Scores | None = None
-    licence: str = ""
+    provenance: Provenance | None = None
     unbiased: bool = False
     frozen: tuple[int, ...] = ()
 
@@ -87,7 +87,6 @@ class PretrainedModel:
     def of(cls, bundle: Bundle) -> "PretrainedModel":
         """The model of a bundle."""
         card, origin = bundle.card, Origin(bundle)
-        licence = "" if card.provenance is None else card.provenance.licence
         with safe_open(bundle.folder / WEIGHTS, "pt") as weights:
             unbiased = _unbiased(weights)
             frozen = _frozen(weights, unbiased=unbiased)
@@ -96,10 +95,9 @@ class PretrainedModel:
             origin.fingerprint,
             bundle.config,
             card.steps,
-            None,
-            licence,
-            unbiased,
-            frozen,
+            provenance=card.provenance,
+            unbiased=unbiased,
+            frozen=frozen,
         )
 
     @classmethod
@@ -128,8 +126,7 @@ class PretrainedModel:
         return replace(self, scores=scores)
 
     def __str__(self) -> str:
-        licence = f", licence: {self.licence}" if self.licence else ""
-        return f"{self.name} ({self.fingerprint}){licence}"
+        return f"{self.name} ({self.fingerprint})"
 
 
 def _unbiased(weights: Any) -> bool:

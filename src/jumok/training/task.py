@@ -14,7 +14,7 @@ from typing import Any, Protocol, runtime_checkable
 import torch
 from torch import nn
 
-from jumok.bundle.card import Card, Score
+from jumok.bundle.card import Card, Provenance, Score
 from jumok.bundle.confidence import Calibration
 from jumok.config.families import Config
 from jumok.data.planned import Planned
@@ -141,12 +141,14 @@ class RunStats:
     Attributes:
         minutes: of wall time.
         started_from: the model that was trained further, if any.
+        provenance: of that model, if it was imported.
         notes: for the card.
     """
 
     steps: int
     minutes: float
     started_from: str = ""
+    provenance: Provenance | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -182,6 +184,7 @@ def card_of(
         scores=scores_on_card(scores),
         date=datetime.now(UTC).date().isoformat(),
         started_from=facts.started_from,
+        provenance=facts.provenance,
         confidence=scores.confidence,
         notes=(f"validation loss {scores.loss:.4f} nats per {per}", *notes, *facts.notes),
     )

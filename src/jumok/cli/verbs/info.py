@@ -69,7 +69,7 @@ def facts_table(bundle: "Bundle") -> Table:
         "trained on": "\n".join(card.trained_on) or "not known",
         "examples": card.examples,
         "training": f"{card.steps:,} steps, {card.minutes:.1f} minutes, finished {card.date}"
-        if card.provenance is None
+        if card.trained
         else "",
         "trained further": f"from {card.started_from}" if card.started_from else "",
         "written by": f"jumok {bundle.jumok}",

@@ -199,8 +199,8 @@ def _write_file(
     }
     writer = gguf.GGUFWriter(file, target.architecture)
     writer.add_name(options.title)
-    if bundle.card.provenance is not None and bundle.card.provenance.licence:
-        writer.add_license(bundle.card.provenance.licence_key)
+    if bundle.card.provenance is not None and bundle.card.provenance.licence is not None:
+        writer.add_license(bundle.card.provenance.licence.key)
     writer.add_quantization_version(gguf.GGML_QUANT_VERSION)
     for key, value in header.items():
         writer.add_key_value(key, value, of_value.get(type(value), kinds.ARRAY))

@@ -50,11 +50,11 @@ def readme(bundle: Bundle, architecture: str, auto: str, options: ExportOptions)
         auto: the class of transformers that loads it.
     """
     config, card = bundle.config, bundle.card
-    licence = card.provenance.licence_key if card.provenance else "unknown"
+    licence = card.provenance.licence if card.provenance else None
     languages = list(filter(None, (config.source_language, config.target_language)))
     head = [
         "---",
-        f"license: {licence}",
+        f"license: {licence.key if licence else 'unknown'}",
         *([f"language: {json.dumps(languages)}"] if languages else []),
         f"pipeline_tag: {TAGS[config.task]}",
         "library_name: transformers",

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jumok.documents.trees import shallow_yaml
+from jumok.engine.quantising import rounded
 from jumok.errors import BundleError, Location
 from jumok.interop.layouts.npz import Load, Shapes, names_in, read_archive
 from jumok.interop.source import Source, SourceLayout
@@ -33,8 +34,6 @@ INTGEMM8, CHARACTERS = 0x4101, 0x101
 LARGEST_RANK, PADDING = 8, 256
 TABLE, UNUSED = "Wemb", "_QuantMultA"
 """The table of words, and the end of the names of scales that 8-bit inputs are multiplied with."""
-EXACT = 1e-3
-"""The part of a step by which float32 may miss an integer."""
 
 
 @dataclass(frozen=True)
@@ -217,12 +216,11 @@ def write_binary(
         tensors: of two axes.
         scales: of the matrices that become 8-bit integers, the scale of their inputs.
     """
-    draw = np.random.default_rng(0)
     items = {name: _floats(tensor) for name, tensor in tensors.items() if name not in scales}
     for name, scale in scales.items():
         value, table = np.full((1, 1), scale, np.float32), name == TABLE
-        items[name] = _integers(tensors[name], draw, turned=not table)
-        items[f"{name}{UNUSED}"] = _integers(value, draw, turned=False) if table else _floats(value)
+        items[name] = _integers(tensors[name], turned=not table)
+        items[f"{name}{UNUSED}"] = _integers(value, turned=False) if table else _floats(value)
         if table:  # of the rows that a list of likely words leaves of it
             items[f"none{UNUSED}"] = _floats(value)
     content = _yaml_of(settings) + b"\0"
@@ -248,19 +246,11 @@ def _floats(tensor: npt.NDArray[np.float32]) -> _Item:
     return 0x404, tensor.shape, data + bytes(-len(data) % PADDING)
 
 
-def _integers(tensor: npt.NDArray[np.float32], draw: np.random.Generator, *, turned: bool) -> _Item:
-    """Source: marian-dev, src/command/marian_conv.cpp; the largest number becomes 127.
-
-    A number between two integers becomes either, at random, so that it is right on average.
-    Training moves numbers that were integers by less than half a step, and all would fall back.
-    """
+def _integers(tensor: npt.NDArray[np.float32], *, turned: bool) -> _Item:
+    """Source: marian-dev, src/command/marian_conv.cpp; the largest number becomes 127."""
     scale = np.float32(127.0) / (np.abs(tensor).max() or np.float32(1.0))
     steps = (tensor.T if turned else tensor) * scale
-    nearest = np.rint(steps)
-    rest = steps - nearest
-    moved = np.abs(rest) > draw.uniform(EXACT, 1.0, rest.shape)
-    integers = (nearest + np.sign(rest) * moved).astype("<i1")
-    data = integers.tobytes() + np.float32(scale).astype("<f4").tobytes()
+    data = rounded(steps).astype("<i1").tobytes() + np.float32(scale).astype("<f4").tobytes()
     return INTGEMM8, tensor.shape, data + bytes(-len(data) % PADDING)
 
 

@@ -1,12 +1,13 @@
 """Classifiers of texts: trained from scratch, or from a masked language model's encoder."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import torch
 from torch import nn
 
-from jumok.bundle.card import BundleConfig
+from jumok.bundle.card import BundleConfig, Provenance
 from jumok.bundle.reading import TOKENIZER, Bundle, read_bundle
 from jumok.bundle.weights import copy_weights, load_model
 from jumok.bundle.writing import write_bundle
@@ -45,6 +46,7 @@ class TextClassificationTask:
     Args:
         model: the sizes; those of the pretrained encoder, if there is one.
         encoder: the initial weights, by parameter name; empty if training starts from scratch.
+        origin: where these come from, if their model was imported.
     """
 
     def __init__(
@@ -53,9 +55,10 @@ class TextClassificationTask:
         prepared: PreparedTexts,
         model: TextClassifierConfig,
         encoder: Mapping[str, Tensor],
+        origin: Provenance | None,
     ) -> None:
         self._config, self._prepared = config, prepared
-        self._model, self._encoder = model, encoder
+        self._model, self._encoder, self._origin = model, encoder, origin
         self._vectors = pretrained_rows(config.vectors, prepared.tokenizer)
         self.objective: Objective = text_classification
         self.unit = "texts"
@@ -71,10 +74,10 @@ class TextClassificationTask:
     ) -> "TextClassificationTask":
         """Reads the pretrained model if there is one, and writes the token ids."""
         file, model, encoder = home / "tokenizer.model", config.model, {}
-        settings = config.tokenizer
+        settings, origin = config.tokenizer, None
         if model.pretrained is not None:
             bundle = read_bundle(model.pretrained)
-            encoder = _encoder_weights(bundle)
+            encoder, origin = _encoder_weights(bundle), bundle.card.provenance
             settings = settings.model_copy(update={"path": bundle.folder / TOKENIZER})
             model = _sizes_of(bundle, model)
             _check_room(config.data.max_tokens, model, bundle)
@@ -83,9 +86,8 @@ class TextClassificationTask:
         def tokenizer(lines: Iterator[str]) -> Tokenizer:
             return learn_tokenizer(settings, lines, file, config.seed, say)
 
-        return cls(
-            config, texts.prepare_examples_of(config.data, tokenizer, cache, say), model, encoder
-        )
+        prepared = texts.prepare_examples_of(config.data, tokenizer, cache, say)
+        return cls(config, prepared, model, encoder, origin)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -140,7 +142,7 @@ class TextClassificationTask:
         card = card_of(
             self._config.name,
             scores,
-            facts,
+            replace(facts, provenance=facts.provenance or self._origin),
             trained_on=(prepared.train.report.name,),
             examples=f"{len(prepared.train):,} texts",
             per="text",
