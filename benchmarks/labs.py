@@ -8,7 +8,7 @@ Each lab runs with seeds 1 to N and with seeds N+1 to 2N, each set in a folder o
 seen both are named by --again, and run with the next N seeds, too. The output is a Markdown table:
 the outcome of each set, and the conditions whose state differs. further.json in the folder of the
 first set has the same; the page that `jumok lab --folder ... --page` writes of that folder ends
-with it.
+with it. In the first set's JSON a condition whose state differs becomes undecided.
 """
 
 import argparse
@@ -16,16 +16,24 @@ import json
 import os
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from jumok.systems.device import cores
 from jumok_lectures.catalog import LABS, find
-from jumok_lectures.findings import Setting
-from jumok_lectures.report import FURTHER, FurtherSeeds, LabBySeeds, further_table, run
-from jumok_lectures.text import LANGUAGES
+from jumok_lectures.findings import Setting, outcome_of
+from jumok_lectures.judging import Condition, State
+from jumok_lectures.report import (
+    FURTHER,
+    ConditionRecord,
+    FurtherSeeds,
+    LabBySeeds,
+    LabRecord,
+    further_table,
+    run,
+    settled,
+)
+from jumok_lectures.text import LANGUAGES, same
 from jumok_lectures.workers import LabWorkers
 
-Facts = dict[str, Any]
 
 
 def main() -> None:
@@ -52,13 +60,13 @@ def main() -> None:
                 for seeds, folder in islice(own, 3 if name in given.again else 2)
             ]
             further["labs"].append(by_seeds(name, *facts))
+            write_json(folders[0] / f"{name}.json", settled(facts[0], further["labs"][-1]))
             print(further["labs"][-1], flush=True)
-    text = json.dumps(further, ensure_ascii=False, indent=1) + "\n"
-    (folders[0] / FURTHER).write_text(text, encoding="utf-8")
+    write_json(folders[0] / FURTHER, further)
     print("\n".join(further_table(further, "en")))
 
 
-def _facts(name: str, seeds: tuple[int, ...], folder: Path, workers: LabWorkers) -> Facts:
+def _facts(name: str, seeds: tuple[int, ...], folder: Path, workers: LabWorkers) -> LabRecord:
     """What the JSON of this lab holds with these seeds."""
     file = folder / f"{name}.json"
     if not file.is_file():
@@ -66,16 +74,23 @@ def _facts(name: str, seeds: tuple[int, ...], folder: Path, workers: LabWorkers)
         cache = folder.parent / ".cache"
         setting = Setting(seeds, False, cache, Path(data) if data else None, workers=workers)
         run(find(name), setting, folder, "en")
-    facts: Facts = json.loads(file.read_text("utf-8"))
+    facts: LabRecord = json.loads(file.read_text("utf-8"))
     return facts
 
 
-def by_seeds(name: str, *sets: Facts) -> LabBySeeds:
+def write_json(file: Path, made: object) -> None:
+    """Writes it as the labs' other files."""
+    text = json.dumps(made, ensure_ascii=False, indent=1) + "\n"
+    file.write_text(text, encoding="utf-8")
+
+
+def by_seeds(name: str, *sets: LabRecord) -> LabBySeeds:
     """The lab's outcome with each set of seeds, and the conditions whose state differs."""
     first = sets[0]
+    states = [[state_of(each) for each in facts["conditions"]] for facts in sets]
     return {
         "lab": name,
-        "outcomes": [facts["outcome"] for facts in sets],
+        "outcomes": [outcome_of(each) for each in states],
         "conditions": len(first["conditions"]),
         "differ": [
             {
@@ -83,14 +98,17 @@ def by_seeds(name: str, *sets: Facts) -> LabBySeeds:
                     language: first["text"][language]["conditions"][1][place][0]
                     for language in LANGUAGES
                 },
-                "states": [each["state"] for each in states],
+                "states": list(own),
             }
-            for place, states in enumerate(
-                zip(*(facts["conditions"] for facts in sets), strict=True)
-            )
-            if len({each["state"] for each in states}) > 1
+            for place, own in enumerate(zip(*states, strict=True))
+            if len(set(own)) > 1
         ],
     }
+
+
+def state_of(each: ConditionRecord) -> State:
+    """What the seeds of this set make of the condition."""
+    return Condition(same(each["name"]), each["values"], each["bound"], each["above"]).state
 
 
 if __name__ == "__main__":

@@ -8,15 +8,16 @@ from jumok.errors import ConfigError
 from jumok_lectures.entry import Lab, Quote
 from jumok_lectures.findings import Findings, Setting
 from jumok_lectures.text import Text
-from jumok_lectures.texts import Texts
+from jumok_lectures.texts import Texts, filled
 
 
 def _lab(entry: dict[str, Any]) -> Lab:
     quotes = ([*quote["at"].split(":"), quote["words"]] for quote in entry["quotes"])
-    texts = {key: Text(**entry[key]) for key in ("title", "claim", "would_fail")}
+    texts = {key: Text(**entry[key]) for key in ("title", "claim")}
     made: dict[str, Any] = {
         **entry,
         **texts,
+        "would_fail": filled(entry["would_fail"], Texts(entry["name"]).bounds),
         "quotes": tuple(Quote(note, int(line), words) for note, line, words in quotes),
     }
     return Lab(**made)

@@ -1,13 +1,10 @@
 """Models without residual connections, or without norms."""
 
-from functools import partial
-
 from torch import nn
 
 from jumok.layers.residual import PreNorm
 from jumok.models.encoder_decoder import Transformer
 from jumok.shapes import States
-from jumok_lectures.small import ModelChange
 
 
 class WithoutResidual(PreNorm):
@@ -26,18 +23,25 @@ class WithoutNorm(PreNorm):
         return stream + update, stream + update
 
 
-def after_every_part(kind: type[PreNorm]) -> ModelChange:
-    """A change that puts `kind` behind every part of every block."""
-    return partial(_put, kind)
+def without_norms(model: Transformer) -> None:
+    """Takes the norms out of every block."""
+    for stack in (model.encoder, model.decoder):
+        _put(WithoutNorm, stack.blocks)
+        stack.first_norm = nn.Identity()
 
 
-def _put(kind: type[PreNorm], model: Transformer) -> None:
-    for stack in (model.encoder.blocks, model.decoder.blocks):
-        for block in stack:
-            for name in ("after_self", "after_cross", "after_feedforward"):
-                part = getattr(block, name)
-                if isinstance(part, PreNorm):
-                    setattr(block, name, kind(part.norm, part.dropout))
-    if kind is WithoutNorm:
-        model.encoder.first_norm = nn.Identity()
-        model.decoder.first_norm = nn.Identity()
+def without_residuals_in_encoder(model: Transformer) -> None:
+    """Takes the residual connections out of the encoder's blocks.
+
+    Every word can still reach every state, by attention. In a decoder it cannot: behind the
+    cross-attention only the source would be left, and the words written so far would be cut off.
+    """
+    _put(WithoutResidual, model.encoder.blocks)
+
+
+def _put(kind: type[PreNorm], blocks: nn.ModuleList) -> None:
+    for block in blocks:
+        for name in ("after_self", "after_cross", "after_feedforward"):
+            part = getattr(block, name)
+            if isinstance(part, PreNorm):
+                setattr(block, name, kind(part.norm, part.dropout))

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from jumok_lectures.judging import STATES, Condition, mean, with_interval
+from jumok_lectures.judging import STATES, Condition, State, mean, with_interval
 from jumok_lectures.text import FAILS, HOLDS, OPEN, PARTLY, Language, Text
 from jumok_lectures.workers import LabWorkers, Made
 
@@ -154,6 +154,17 @@ class Grid:
 Panel = Chart | Bars | Grid
 
 
+def outcome_of(states: Sequence[State]) -> Outcome | None:
+    """What the conditions' states make of the claim; None where there are no conditions."""
+    if not states:
+        return None
+    if all(state == "met" for state in states):
+        return "holds"
+    if "met" in states:
+        return "partly"
+    return "open" if "open" in states else "fails"
+
+
 @dataclass(frozen=True)
 class Findings:
     """The results of a lab.
@@ -175,14 +186,7 @@ class Findings:
     @property
     def outcome(self) -> Outcome | None:
         """Whether the claim holds; None where there are no conditions."""
-        states = [each.state for each in self.conditions]
-        if not states:
-            return None
-        if all(state == "met" for state in states):
-            return "holds"
-        if "met" in states:
-            return "partly"
-        return "open" if "open" in states else "fails"
+        return outcome_of([each.state for each in self.conditions])
 
     def verdict(self, language: Language) -> str:
         """One or two sentences: does the claim hold here, and by how much."""

@@ -11,7 +11,7 @@ from typing import TypedDict
 from jumok.errors import DataError, Location
 from jumok_lectures.catalog import LABS
 from jumok_lectures.entry import Lab
-from jumok_lectures.findings import Findings, Outcome, Setting, table
+from jumok_lectures.findings import VERDICTS, Findings, Outcome, Setting, outcome_of, table
 from jumok_lectures.judging import STATES, State, half_width
 from jumok_lectures.picture import draw
 from jumok_lectures.text import LANGUAGES, Language
@@ -88,6 +88,16 @@ class QuoteRecord(TypedDict):
     words: str
 
 
+class ConditionRecord(TypedDict):
+    """A condition of the claim in NAME.json."""
+
+    name: str
+    values: list[float]
+    bound: float
+    above: bool
+    state: State
+
+
 class LabRecord(TypedDict):
     """What a page shows of NAME.json."""
 
@@ -95,6 +105,7 @@ class LabRecord(TypedDict):
     lectures: str
     quotes: list[QuoteRecord]
     outcome: Outcome | None
+    conditions: list[ConditionRecord]
     seeds: list[int]
     cpu_seconds: float
     text: dict[Language, LabText]
@@ -115,6 +126,28 @@ class LabBySeeds(TypedDict):
     outcomes: list[Outcome | None]
     conditions: int
     differ: list[ConditionBySeeds]
+
+
+def settled(record: LabRecord, by_seeds: LabBySeeds) -> LabRecord:
+    """The record with every condition undecided whose state differs with further seeds.
+
+    Args:
+        record: what NAME.json holds; it is changed.
+    """
+    differ = [each["name"]["en"] for each in by_seeds["differ"]]
+    places = [at for at, each in enumerate(record["conditions"]) if each["name"] in differ]
+    for place in places:
+        record["conditions"][place]["state"] = "open"
+    before = record["outcome"]
+    record["outcome"] = outcome_of([each["state"] for each in record["conditions"]])
+    for language, text in record["text"].items():
+        for place in places:
+            text["conditions"][1][place][-1] = STATES["open"].of(language)
+        if before is not None and record["outcome"] is not None:
+            said = VERDICTS[before].of(language)
+            now = VERDICTS[record["outcome"]].of(language)
+            text["verdict"] = now + text["verdict"].removeprefix(said)
+    return record
 
 
 class FurtherSeeds(TypedDict):

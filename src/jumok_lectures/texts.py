@@ -30,6 +30,8 @@ class _Writer(Formatter):
             value = value.of(self.language)
         elif isinstance(value, list | tuple):
             return with_interval(value, form or ".2f")
+        elif form == "points":  # 0.25: 25
+            return format(100 * value, "g")
         return str(format(value, form))
 
 
@@ -157,20 +159,26 @@ class Texts:
             log_x,
         )
 
-    def condition(
-        self, key: str, measured: Sequence[float], /, bound: float | None = None, **values: object
-    ) -> Condition:
-        """A condition of the claim, with what was measured of it.
-
-        Args:
-            bound: where the file has none, because the lab needs it, too.
-        """
+    def bound(self, key: str, /) -> float:
+        """What the values of a condition have to be above, or below."""
         entry = self.read["conditions"][key]
-        above = "below" not in entry and entry.get("is") != "below"
-        if bound is None:
-            bound = entry["above" if above else "below"]
+        bound: float = entry["above"] if "above" in entry else entry["below"]
+        return bound
+
+    @property
+    def bounds(self) -> dict[str, float]:
+        """The bound of every condition."""
+        return {key: self.bound(key) for key in self.read.get("conditions", {})}
+
+    def condition(self, key: str, measured: Sequence[float], /, **values: object) -> Condition:
+        """A condition of the claim, with what was measured of it."""
+        entry = self.read["conditions"][key]
         return Condition(
-            filled(entry, values), measured, bound, above=above, form=entry.get("form", ".2f")
+            filled(entry, values),
+            measured,
+            self.bound(key),
+            above="above" in entry,
+            form=entry.get("form", ".2f"),
         )
 
 

@@ -6,9 +6,10 @@ import pytest
 import torch
 
 from jumok.systems.catalog import load
+from jumok_lectures import homonyms
 from jumok_lectures.experiments import context
-from jumok_lectures.experiments.context import Encoded, Senses
-from smallworld import LinkedPair
+from jumok_lectures.experiments.context import Encoded, Meanings
+from jumok_lectures.homonyms import Use
 
 
 def test_words_of_a_kind_are_near_where_their_vectors_are() -> None:
@@ -19,25 +20,54 @@ def test_words_of_a_kind_are_near_where_their_vectors_are() -> None:
     assert context.near({"a": [one, far], "b": [other, further]}) == 0.25
 
 
-def test_senses_are_told_by_states_and_by_chance(
-    tiny_bundle: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """ "play" is 치다 or 하다; its states here are those of its sentence."""
-    vectors = {"piano": torch.tensor([1.0, 0.0]), "soccer": torch.tensor([-1.0, 0.0])}
-    monkeypatch.setattr(
-        context, "states", lambda _, text: [vectors[word] for word in text.split()[1:] * 2]
+def use(verb: str, meaning: str) -> Use:
+    return Use(f"Mina {verb} the bat again", "", "bat", 3, verb, meaning, homonym=True)
+
+
+def test_the_nearest_use_with_another_verb_is_asked_for_its_meaning() -> None:
+    own = [use("hunted", "박쥐"), use("tamed", "박쥐"), use("repaired", "방망이")]
+    own.append(use("hunted", "박쥐"))
+    cosines = torch.tensor(
+        [
+            [1.0, 0.5, 0.2, 0.9],  # nearest of all: the same verb, which does not count
+            [0.5, 1.0, 0.8, 0.1],  # nearest: the other meaning
+            [0.2, 0.8, 1.0, 0.3],  # its meaning has no other verb
+            [0.9, 0.6, 0.3, 1.0],
+        ]
     )
-    straight = ((0, 0), (1, 1))
-    pairs = [
-        *[LinkedPair("play piano", "쳐요 피아노", straight, ())] * 2,
-        LinkedPair("play piano", "치세요 피아노", straight, ()),  # the same verb in another form
-        *[LinkedPair("play soccer", "해요 축구", straight, ())] * 3,
-    ]
+    right, chance = context.nearest_alike(own, cosines)
+    # 박쥐: yes, no, yes; 방망이: no. By chance 1/2, 2/3, 1/2; 0.
+    assert right == pytest.approx((2 / 3 + 0) / 2)
+    assert chance == pytest.approx(((1 / 2 + 2 / 3 + 1 / 2) / 3 + 0) / 2)
+
+
+def test_meanings_are_told_by_states(tiny_bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The state of the noun is here that of its meaning; its other words have one of their own."""
+    vectors = {"hunted": (1.0, 0.1), "tamed": (1.0, 0.0), "oiled": (-1.0, 0.1), "sold": (-1.0, 0.0)}
+    monkeypatch.setattr(
+        context, "states", lambda _, text: [torch.tensor(vectors[text.split()[1]])] * 5
+    )
+    held = [use("hunted", "박쥐"), use("tamed", "박쥐"), use("oiled", "방망이"), use("sold", "방망이")]
     model = load(tiny_bundle, device="cpu", engine="torch")
-    found = context.senses(Encoded(model.models[0], model.tokenizer), pairs, uses_each=3)
-    assert found.words == ("play",)
-    assert found.alike == 1.0
-    assert found.chance == pytest.approx(2 / 5)
+    found = context.meanings(Encoded(model.models[0], model.tokenizer), held)
+    assert found == Meanings(1.0, pytest.approx(1 / 3))
+
+
+def test_homonyms_have_two_meanings_and_no_verb_has_both() -> None:
+    train, held = homonyms.uses()
+    assert not {each.text for each in train} & {each.text for each in held}
+    by_word = {
+        word: {each.meaning for each in train if each.noun == word} for word in homonyms.homonyms()
+    }
+    assert len(by_word) == 7
+    assert all(len(meanings) == 2 for meanings in by_word.values())
+    told = {(each.noun, each.verb): each.meaning for each in train if each.homonym}
+    for each in held:
+        assert each.text.split()[each.place] == each.noun
+        if each.homonym:
+            assert told[each.noun, each.verb] == each.meaning
+            assert each.meaning in each.korean
+    assert "우리 삼촌은 다시 두루미를 쫓았다" in {each.korean for each in train + held}
 
 
 def test_states_are_one_a_word_and_depend_on_the_sentence(tiny_bundle: Path) -> None:
@@ -50,8 +80,15 @@ def test_states_are_one_a_word_and_depend_on_the_sentence(tiny_bundle: Path) -> 
 
 def test_the_claim_has_two_halves() -> None:
     apart = {"before": [0.2, 0.21], "after": [0.8, 0.81]}
-    good, poor = ([Senses(alike + x, 0.5, ("go",)) for x in (0.0, 0.001)] for alike in (0.8, 0.5))
-    assert context.report(apart, {"after": good}).outcome == "holds"
-    assert context.report(apart, {"after": poor}).outcome == "partly"
+
+    def found(alike: float) -> dict[str, list[Meanings]]:
+        return {
+            "before": [Meanings(0.5, 0.5), Meanings(0.501, 0.5)],
+            "after": [Meanings(alike, 0.5), Meanings(alike + 0.001, 0.5)],
+        }
+
+    right = [1.0, 1.0]
+    assert context.report(apart, found(0.8), right).outcome == "holds"
+    assert context.report(apart, found(0.5), right).outcome == "partly"
     same = {"before": [0.2, 0.21], "after": [0.2, 0.21]}
-    assert context.report(same, {"after": poor}).outcome == "fails"
+    assert context.report(same, found(0.5), right).outcome == "fails"

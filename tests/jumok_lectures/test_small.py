@@ -68,12 +68,35 @@ def test_without_residual_and_without_norm_are_what_they_say() -> None:
     torch.testing.assert_close(normed, torch.tensor([[[1.0, -1.0]]]), atol=1e-4, rtol=0.0)
 
 
-def test_a_change_reaches_every_part_of_both_stacks() -> None:
+def test_a_change_reaches_every_part_of_its_stacks() -> None:
     model = tiny()
-    depth.after_every_part(depth.WithoutNorm)(model)
+    depth.without_norms(model)
     kinds = [type(part) for part in model.modules() if isinstance(part, PreNorm)]
     assert kinds == [depth.WithoutNorm] * (2 * 2 + 2 * 3)
     assert isinstance(model.encoder.first_norm, nn.Identity)
+
+
+def test_without_residuals_no_word_is_cut_off() -> None:
+    """Every source word still moves every state; the decoder is what it was."""
+    model = tiny()
+    depth.without_residuals_in_encoder(model)
+    encoder, decoder = (
+        [type(part) for part in stack.modules() if isinstance(part, PreNorm)]
+        for stack in (model.encoder, model.decoder)
+    )
+    assert encoder == [depth.WithoutResidual] * (2 * 2)
+    assert decoder == [PreNorm] * (2 * 3)
+    embedded: list[torch.Tensor] = []
+
+    def keep(module: nn.Module, inputs: object, output: torch.Tensor) -> torch.Tensor:  # noqa: ARG001
+        embedded.append(output.detach().requires_grad_())
+        return embedded[0]
+
+    model.encoder.embedding.register_forward_hook(keep)
+    states = model.encode(torch.tensor([[7, 8, 9]])).states[0]
+    for state in states:
+        (gradient,) = torch.autograd.grad(state[0], embedded[0], retain_graph=True)
+        assert bool((gradient[0].norm(dim=1) > 0).all())
 
 
 def test_gradients_come_layer_by_layer() -> None:

@@ -14,7 +14,7 @@ from jumok_lectures.texts import HOME, Texts, filled
 from tests.jumok_lectures.test_report import HANGUL
 
 FILES = sorted(file.stem for file in HOME.glob("*.toml") if file.stem != "claims")
-METHODS = {"named": "", "quote": "quotes", "column": "column", "condition": "conditions"}
+METHODS = {"named": "", "quote": "quotes", "column": "column", "condition": "conditions", "bound": "conditions"}
 PANELS = {
     "chart": {"title", "x", "y"},
     "bars": {"title", "x"},
@@ -49,7 +49,7 @@ def asked() -> dict[str, Asked]:
                     keys["", f"{name_of_slip}_right"] |= set()
                     keys["", f"{name_of_slip}_computed"] |= {each.arg for each in call.keywords}
                 elif head == "T" and call.args and isinstance(call.args[0], ast.Constant):
-                    values = {each.arg for each in call.keywords} - {"bound"}
+                    values = {each.arg for each in call.keywords}
                     keys[METHODS.get(method, ""), call.args[0].value] |= values
     return found
 

@@ -86,7 +86,7 @@ def test_a_feed_forward_layer_reaches_its_own_position_alone(tmp_path) -> None:
     assert min(shifting[1:]) > 0.5
     found = position_wise.run(Setting((1,), False, tmp_path), steps=60)
     assert found.figures["layers"]["plain, relu"]["others"] == [0.0]
-    assert found.figures["layers"]["self-attention"]["others"][0] > position_wise.SOMETHING
+    assert found.figures["layers"]["self-attention"]["others"][0] > 0.01
     assert found.figures["learned"]["alone"][0] > 0.9
     assert abs(found.figures["learned"]["alone, linear"][0]) < 0.1
 
@@ -98,6 +98,6 @@ def test_an_analogy_is_solved_where_the_vectors_have_it(tmp_path) -> None:
     offset, _, _, count = analogy.solve(space, ("man woman", "king queen", "no word"))
     assert (offset, count) == (1.0, 2)
     found = analogy.run(Setting((1,), False, tmp_path), sentences=3000)
-    assert found.outcome == "fails"
+    assert found.outcome is None  # nothing that people wrote is there
     assert found.figures["king - man + woman"] == []
     assert found.figures["solved"]["chance, past"]["offset"][0] < 0.05

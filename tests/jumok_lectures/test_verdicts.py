@@ -1,5 +1,6 @@
 """The script that shows whether a verdict flips with other seeds."""
 
+import json
 import sys
 from pathlib import Path
 
@@ -8,18 +9,76 @@ import pytest
 from benchmarks import labs
 from jumok.errors import DataError
 from jumok_lectures import report
+from jumok_lectures.findings import VERDICTS, outcome_of
+from jumok_lectures.judging import STATES
+from jumok_lectures.text import LANGUAGES, Text
+
+PUBLISHED = Path(__file__).parents[2] / "docs" / "lab"
 
 
-def facts(outcome: str | None, *states: str) -> labs.Facts:
+VALUES = {"met": [0.8, 0.9, 0.85], "unmet": [0.1, 0.2, 0.15], "open": [0.1, 0.9, 0.8]}
+
+
+def facts(outcome: str | None, *states: str) -> report.LabRecord:
     names = {"en": "condition", "ko": "조건"}
+    verdict = VERDICTS[outcome] if outcome else Text("", "")
     return {
         "outcome": outcome,
-        "conditions": [{"state": state} for state in states],
+        "conditions": [
+            {
+                "name": f"condition {n}",
+                "values": VALUES[state],
+                "bound": 0.5,
+                "above": True,
+                "state": state,
+            }
+            for n, state in enumerate(states)
+        ],
         "text": {
-            language: {"conditions": [[], [[f"{name} {n}"] for n in range(len(states))]]}
+            language: {
+                "verdict": f"{verdict.of(language)} It is so.",
+                "conditions": [
+                    [],
+                    [[f"{name} {n}", STATES[state].of(language)] for n, state in enumerate(states)],
+                ],
+            }
             for language, name in names.items()
         },
     }
+
+
+def test_a_condition_that_differs_is_undecided_and_the_verdict_with_it() -> None:
+    first = facts("partly", "met", "unmet")
+    found = labs.by_seeds("coreference", first, facts("holds", "met", "met"))
+    record = report.settled(first, found)
+    assert [each["state"] for each in record["conditions"]] == ["met", "open"]
+    assert record["outcome"] == "partly"
+    assert record["text"]["ko"]["conditions"][1] == [["조건 0", "충족"], ["조건 1", "판단 불가"]]
+    again = report.settled(record, labs.by_seeds("coreference", record, facts("open", "open", "open")))
+    assert again["outcome"] == "open"
+    decided = "These seeds do not decide whether the claim holds. It is so."
+    assert again["text"]["en"]["verdict"] == decided
+    # What the seeds themselves say is not lost: the next comparison reads their values.
+    assert labs.by_seeds("coreference", again, facts("partly", "met", "unmet"))["differ"] == []
+
+
+FURTHER = json.loads((PUBLISHED / report.FURTHER).read_text("utf-8"))
+
+
+@pytest.mark.parametrize("by_seeds", FURTHER["labs"], ids=lambda each: each["lab"])
+def test_what_is_published_is_undecided_where_seeds_differ(by_seeds: report.LabBySeeds) -> None:
+    record = json.loads((PUBLISHED / f"{by_seeds['lab']}.json").read_text("utf-8"))
+    differ = {each["name"]["en"] for each in by_seeds["differ"]}
+    for each in record["conditions"]:
+        assert each["state"] == ("open" if each["name"] in differ else labs.state_of(each))
+    assert by_seeds["conditions"] == len(record["conditions"])
+    assert record["outcome"] == outcome_of([each["state"] for each in record["conditions"]])
+    for language in LANGUAGES:
+        text = record["text"][language]
+        shown = [row[-1] for row in text["conditions"][1]]
+        assert shown == [STATES[each["state"]].of(language) for each in record["conditions"]]
+        if record["outcome"]:
+            assert text["verdict"].startswith(VERDICTS[record["outcome"]].of(language))
 
 
 def test_a_verdict_that_flips_is_named_with_its_conditions() -> None:

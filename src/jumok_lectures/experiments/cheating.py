@@ -28,7 +28,6 @@ from jumok_lectures.texts import Texts
 T = Texts("cheating")
 
 TRANSLATED = 100  # sentences for BLEU
-SAME = 1e-4  # between logits of both passes, in float32
 
 NAMES = T.named("names")
 
@@ -81,7 +80,7 @@ def run(setting: Setting) -> Findings:
             T.condition(
                 "bleu_without_the_mask", [one / other if other else 1.0 for one, other in scores]
             ),
-            T.condition("parallel_and_stepwise_logits", gaps, bound=SAME),
+            T.condition("parallel_and_stepwise_logits", gaps),
         ],
         panels=[
             made.curves(T("title")),

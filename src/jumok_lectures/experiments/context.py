@@ -3,10 +3,11 @@
 The notes say of word vectors that they place words of like meaning near each other, and that they
 may begin at random and learn their values. So: the embedding of a small translator before and after
 training, and how often a word of the same kind (a city, a number, a job) is nearer than one of
-another kind. They list contextual vectors as what is left to do. So: words that have several Korean
-translations, by the gold links; whether a use's nearest neighbour among the others of the same word
-is translated in the same way, by the encoder's states and by chance, which is all that one static
-vector a word can give.
+another kind. They list contextual vectors as what is left to do. So: homonyms (who hunted the bat, who
+repaired the bat), of which one static vector a word cannot tell the meanings. A use's nearest other
+use is sought among those with another verb: that it has the same meaning can then not come from a
+word that stands beside both. Measured by the states of an encoder that was trained to translate
+such sentences, of the same one before training, and by chance.
 
 All vectors of a space may point much the same way, and then any two of them have a large cosine.
 So the mean of a space is taken out first. A translator that was trained elsewhere is read in the
@@ -16,9 +17,10 @@ Source: Mikolov et al. 2013; Peters et al. 2018; Ethayarajh 2019 (what all vecto
 001, and 000 ("contextual embeddings").
 """
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 
@@ -27,13 +29,13 @@ from jumok.data.tokenizer import END, SPACE, Tokenizer
 from jumok.models.encoder_decoder import Transformer
 from jumok.shapes import Float, Tensor
 from jumok.training.precision import one_thread
-from jumok_lectures import world
+from jumok_lectures import homonyms
 from jumok_lectures.findings import Findings, Setting
 from jumok_lectures.judging import cells, differences, mean
+from jumok_lectures.homonyms import Use
 from jumok_lectures.loaded import translator_of
-from jumok_lectures.small import Small, first_batch, trained
+from jumok_lectures.small import Small, Trained, first_batch, trained
 from jumok_lectures.texts import Texts
-from smallworld import LinkedPair
 
 T = Texts("context")
 
@@ -53,10 +55,10 @@ KINDS: Mapping[str, tuple[str, ...]] = {
         "manner": "carefully happily quickly quietly slowly",
     }.items()
 }
-VOWELS_AND_FINALS = 21 * 28  # of a Hangul syllable, after its first consonant, as Unicode counts
-SEEN, SENSES = 20, 2  # uses of a translation that counts, and translations of a word
-OCCURRENCES = 1_500  # sentences in which words with several translations are sought
 PIECES = TokenizerConfig(size=1_000, byte_fallback=False)  # most words are one token
+KNOWN = TokenizerConfig(kind="bpe", size=700, byte_fallback=False)  # of all words of the homonyms
+KINDS_MODEL = Small(tokenizer=PIECES)
+HOMONYMS_MODEL = Small(corpus=homonyms.write, tokenizer=KNOWN, steps=200)
 
 NAMES = T.named("names")
 
@@ -115,115 +117,142 @@ def states(encoded: Encoded, sentence: str) -> list[Tensor]:
 
 
 @dataclass(frozen=True)
-class Senses:
-    """How often a use's nearest other use has its translation, how often by chance, of which words.
+class Meanings:
+    """How often a use's nearest one, with another verb, has its meaning; and how often by chance.
 
-    Every translation of a word counts the same, and every word.
+    Every use of a meaning counts the same, every meaning of a word, and every word.
     """
 
     alike: float
     chance: float
-    words: tuple[str, ...]
 
 
-def sense(korean: str) -> int:
-    """The consonant that a translation begins with, which its endings never change."""
-    return (ord(korean[0]) - ord("가")) // VOWELS_AND_FINALS
+def meanings(encoded: Encoded, held: Sequence[Use]) -> Meanings:
+    """Over all homonyms, by the states of an encoder."""
+    vectors = [states(encoded, each.text) for each in held]
+    middle = torch.stack([vector for sentence in vectors for vector in sentence]).mean(0)
+    alike, chance = [], []
+    for word in sorted({each.noun for each in held}):
+        own = [number for number, each in enumerate(held) if each.noun == word]
+        cosines = _cosines([vectors[number][held[number].place] - middle for number in own])
+        right, expected = nearest_alike([held[number] for number in own], cosines)
+        alike.append(right)
+        chance.append(expected)
+    return Meanings(mean(alike), mean(chance))
 
 
-def senses(encoded: Encoded, pairs: Sequence[LinkedPair], uses_each: int = SEEN) -> Senses:
-    """Over all words with several translations, told apart by `sense`."""
-    seen: dict[str, dict[int, list[Tensor]]] = defaultdict(lambda: defaultdict(list))
-    every: list[Tensor] = []
-    for pair in pairs:
-        words, targets = pair.source.split(), pair.target.split()
-        vectors = states(encoded, pair.source)
-        every += vectors
-        linked = defaultdict(list)
-        shared = Counter(there for _, there in pair.alignment)
-        for here, there in pair.alignment:
-            if shared[there] == 1:  # an article is linked to the noun, as the noun itself is
-                linked[here].append(there)
-        for place, word in enumerate(words):
-            if len(linked[place]) == 1:
-                bare = word.strip(".,?!").lower()
-                seen[bare][sense(targets[linked[place][0]])].append(vectors[place])
-    middle = torch.stack(every).mean(0)
-    alike, chance = {}, {}
-    for word, uses in sorted(seen.items()):
-        kept = {label: vectors for label, vectors in uses.items() if len(vectors) >= uses_each}
-        if len(kept) >= SENSES:
-            alike[word] = _nearest_alike([[v - middle for v in each] for each in kept.values()])
-            others = sum(map(len, kept.values())) - 1
-            chance[word] = mean([(len(each) - 1) / others for each in kept.values()])
-    return Senses(mean(list(alike.values())), mean(list(chance.values())), tuple(alike))
+def nearest_alike(own: Sequence[Use], cosines: Float[Tensor, "use use"]) -> tuple[float, float]:
+    """The share of the uses of a word whose nearest one, of those with another verb, has the same
+    meaning, and this share where the nearest one is drawn; means over the meanings."""
+    shares: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    for place, use in enumerate(own):
+        others = [i for i, each in enumerate(own) if each.verb != use.verb]
+        same = [own[i].meaning == use.meaning for i in others]
+        nearest = int(cosines[place, others].argmax())
+        shares[use.meaning].append((float(same[nearest]), mean([float(each) for each in same])))
+    right, expected = (
+        mean([mean([each[part] for each in of_one]) for of_one in shares.values()])
+        for part in (0, 1)
+    )
+    return right, expected
 
 
-def _nearest_alike(uses: Sequence[Sequence[Tensor]]) -> float:
-    """The share of the vectors whose nearest one is of the same list; a mean over the lists."""
-    labels = torch.tensor([label for label, vectors in enumerate(uses) for _ in vectors])
-    nearest = _cosines([v for vectors in uses for v in vectors]).fill_diagonal_(-2.0).argmax(1)
-    same = (labels[nearest] == labels).float()
-    return mean([float(same[labels == label].mean()) for label in range(len(uses))])
+def of_homonyms(count: int) -> list[Use]:
+    """The first so many uses of homonyms that no model was trained on."""
+    return [use for use in homonyms.uses()[1] if use.homonym][:count]
 
 
-def run(setting: Setting) -> Findings:
-    """Looks at the words and the states of a small translator, and of the one that was given."""
+def told(trained: Trained, held: Sequence[Use]) -> float:
+    """In which share of the sentences the translation has the Korean word of the meaning."""
+    texts = trained.translate([each.text for each in held])
+    return mean([float(use.meaning in text) for use, text in zip(held, texts, strict=True)])
+
+
+def read(trained: Trained, before: Transformer, tested: int) -> tuple[Meanings, Meanings, float]:
+    """The meanings of one translator before and after training, and what its translations tell."""
+    held = of_homonyms(tested)
+    with one_thread():
+        first, last = (
+            meanings(Encoded(model, trained.tokenizer), held)
+            for model in (before, trained.transformer)
+        )
+        return first, last, told(trained, held)
+
+
+def run(
+    setting: Setting,
+    kinds: Small = KINDS_MODEL,
+    translator: Small = HOMONYMS_MODEL,
+    tested: int = 400,
+) -> Findings:
+    """Looks at the words and the states of small translators, and of the one that was given."""
     setting.say("training: translators")
-    small = Small(tokenizer=PIECES)
-    runs = trained({"after": small}, setting)["after"]
-    after = [Encoded(each.transformer, each.tokenizer) for each in runs]
+    runs = trained({"kinds": kinds, "homonyms": translator}, setting)
+    untrained = {
+        name: [first_batch(small, seed, setting.cache)[0].eval() for seed in setting.seeds]
+        for name, small in (("kinds", kinds), ("homonyms", translator))
+    }
+    after = [Encoded(each.transformer, each.tokenizer) for each in runs["kinds"]]
     before = [
-        Encoded(first_batch(small, seed, setting.cache)[0], each.tokenizer)
-        for seed, each in zip(setting.seeds, after, strict=True)
+        Encoded(model, each.tokenizer)
+        for model, each in zip(untrained["kinds"], runs["kinds"], strict=True)
     ]
+    jobs = [
+        partial(read, each, model, tested)
+        for each, model in zip(runs["homonyms"], untrained["homonyms"], strict=True)
+    ]
+    first, last, answers = zip(*setting.map({"homonyms": jobs})["homonyms"], strict=True)
     models = {"before": before, "after": after}
+    found = {"before": list(first), "after": list(last)}
     if setting.encoder is not None:
-        translator = translator_of(setting.encoder)
-        model = translator.models[0]
+        given = translator_of(setting.encoder)
+        model = given.models[0]
         assert isinstance(model, Transformer)
-        models["given"] = [Encoded(model, translator.tokenizer)]
-    pairs = world.linked("test", OCCURRENCES)
+        models["given"] = [Encoded(model, given.tokenizer)]
+        with one_thread():
+            found["given"] = [meanings(models["given"][0], of_homonyms(tested))]
     with one_thread():
         shares = {name: [near(table(each)) for each in of_name] for name, of_name in models.items()}
-        uses = {
-            name: [senses(each, pairs) for each in of_name]
-            for name, of_name in models.items()
-            if name != "before"
-        }
-    return report(shares, uses)
+    return report(shares, found, list(answers))
 
 
-def report(shares: dict[str, list[float]], uses: dict[str, list[Senses]]) -> Findings:
-    """How near like words lie, and the uses of a word that are translated alike."""
-    alike = {name: [each.alike for each in own] for name, own in uses.items()}
-    chance, words = uses["after"][0].chance, uses["after"][0].words
-
-    def of_uses(name: str) -> list[float | None]:
-        return [*cells(alike[name]), uses[name][0].chance] if name in uses else [None, None, None]
-
+def report(
+    shares: dict[str, list[float]], found: dict[str, list[Meanings]], answers: list[float]
+) -> Findings:
+    """How near like words lie, and the uses of a word that mean the same."""
+    alike = {name: [each.alike for each in own] for name, own in found.items()}
+    chance = found["after"][0].chance
+    said: dict[str, list[float | None]] = {"after": [*cells(answers)]}
     return T.findings(
-        rows=[[NAMES[name], *cells(values), *of_uses(name)] for name, values in shares.items()],
+        rows=[
+            [NAMES[name], *cells(own), *cells(alike[name]), chance, *said.get(name, [None, None])]
+            for name, own in shares.items()
+        ],
         figures={
             "same_kind": shares,
-            "same_translation": {
-                name: [{"alike": each.alike, "chance": each.chance} for each in own]
-                for name, own in uses.items()
-            },
-            "words": list(words),
+            "same_meaning": alike,
+            "chance": chance,
+            "translations_tell": answers,
+            "words": list(homonyms.homonyms()),
         },
         conditions=[
             T.condition("a_word_of_the", differences(shares["after"], shares["before"])),
-            T.condition("the_nearest_use_has", [use.alike - use.chance for use in uses["after"]]),
+            T.condition("nearest_beyond_chance", [each - chance for each in alike["after"]]),
+            T.condition("nearest_beyond_untrained", differences(alike["after"], alike["before"])),
         ],
         panels=[
             T.bars([(NAMES[name], values) for name, values in shares.items()]),
             T.bars(
-                [(T("static_vectors"), chance), (T("states_of_the_encoder"), alike["after"])], "_2"
+                [
+                    (T("static_vectors"), chance),
+                    *((NAMES[name], values) for name, values in alike.items()),
+                ],
+                "_2",
             ),
         ],
         shares=shares,
-        alike=alike["after"],
+        alike=alike,
         chance=chance,
-        some=", ".join(words),
+        answers=answers,
+        some=", ".join(homonyms.homonyms()),
     )

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import torch
 
 from jumok.shapes import Float, Tensor
-from jumok_lectures.depth import WithoutNorm, after_every_part
+from jumok_lectures.depth import without_norms
 from jumok_lectures.findings import Findings, Series, Setting
 from jumok_lectures.judging import cells, differences, mean, relative_gains
 from jumok_lectures.small import Small, Trained, first_batch, trained
@@ -42,7 +42,7 @@ class Vector:
 
 def small(name: str, rate: float) -> Small:
     """The usual translator with this norm, or none."""
-    change = after_every_part(WithoutNorm) if name == "none" else None
+    change = without_norms if name == "none" else None
     norm = "post" if name == "post" else "pre"
     return Small({"norm": norm}, change, steps=STEPS, learning_rate=rate)
 

@@ -5,7 +5,8 @@ all positions in a few matrix products, but of n x n scores. The notes say more 
 that an RNN has the higher time complexity. Counted here: the multiplications of one layer of each
 (by torch's counter, on a layer that really runs), and how many operations have to follow one
 another: the longest chain of results that need results. Timed: a training step (forward and
-backward) on one core and on all, and on a GPU where there is one.
+backward) on one core, by the clock of its thread, and on a GPU where there is one. Several cores
+are not timed: programs beside this one decide what they give.
 
 Source: Vaswani et al. 2017, table 1; lectures 000, 002.
 """
@@ -24,7 +25,6 @@ from jumok.attention.multihead import MultiHeadAttention
 from jumok.attention.observe import observe
 from jumok.kernels.noise import Noise
 from jumok.shapes import States, Tensor
-from jumok.systems.device import cores
 from jumok_lectures.findings import Findings, Series, Setting
 from jumok_lectures.judging import mean
 from jumok_lectures.text import Text
@@ -100,15 +100,15 @@ def multiplications(layer: nn.Module, length: int) -> int:
     return counted.get_total_flops() // 2  # a multiplication and an addition are two
 
 
-def step_seconds(layer: Layer, length: int, threads: int, device: str = "cpu") -> float:
+def step_seconds(layer: Layer, length: int, device: str = "cpu") -> float:
     """Seconds of a forward and a backward pass: the fastest of REPEATS.
 
-    One thread is timed by its own clock, which other programs do not disturb.
+    On the processor it is the time of one thread, by its own clock.
     """
     states = torch.randn(BATCH, length, WIDTH, device=device, requires_grad=True)
-    clock = time.thread_time if threads == 1 and device == "cpu" else time.perf_counter
+    clock = time.thread_time if device == "cpu" else time.perf_counter
     fastest, before = math.inf, torch.get_num_threads()
-    torch.set_num_threads(threads)
+    torch.set_num_threads(1)
     try:
         for repeat in range(REPEATS + 1):
             start = clock()
@@ -129,7 +129,7 @@ def power(lengths: tuple[int, ...], values: list[float]) -> float:
 
 @dataclass(frozen=True)
 class Timed:
-    """Seconds by length, of a place: one core, all cores, a GPU."""
+    """Seconds by length, of a place: one core, a GPU."""
 
     name: Text
     gru: list[float]
@@ -160,19 +160,17 @@ def run(setting: Setting) -> Findings:
         def attend(states: States, looking: MultiHeadAttention = looking) -> Tensor:
             return looking(states, states)
 
-        places = [(T("n1_core"), 1, "cpu")]
-        if cores() > 1:
-            places.append((T("cores_cores", cores=cores()), cores(), "cpu"))
+        places = [(T("n1_core"), "cpu")]
         if torch.cuda.is_available():
-            places.append((T("gpu"), 1, "cuda"))
+            places.append((T("gpu"), "cuda"))
         timed = []
-        for name, threads, device in places:
+        for name, device in places:
             gru.to(device), looking.to(device)
             timed.append(
                 Timed(
                     name,
-                    [step_seconds(recur, length, threads, device) for length in LENGTHS],
-                    [step_seconds(attend, length, threads, device) for length in LENGTHS],
+                    [step_seconds(recur, length, device) for length in LENGTHS],
+                    [step_seconds(attend, length, device) for length in LENGTHS],
                 )
             )
         gru.to("cpu"), looking.to("cpu")

@@ -2,16 +2,20 @@
 
 The input of a part is handed past it and added to what it made. The notes say that such a model
 has only the residual to learn and so converges faster. Tried: training with and without, and the
-gradient that reaches the first of many layers.
+gradient that reaches the first of many layers. They are taken out of the encoder alone, where
+attention still carries every word to every layer: that model is slower and not cut, as it shows
+when it is trained for longer.
 
 Source: He et al. 2016; Xiong et al. 2020, figure 3 (gradients by layer); lectures 000, 001.
 """
 
+from dataclasses import replace
+
 from jumok.data.pairs.batches import Batch
 from jumok.models.encoder_decoder import Transformer
 from jumok.training.objectives import translation
-from jumok_lectures.contest import COLUMNS, contest
-from jumok_lectures.depth import WithoutResidual, after_every_part
+from jumok_lectures.contest import COLUMNS, Contest, contest
+from jumok_lectures.depth import without_residuals_in_encoder
 from jumok_lectures.findings import Findings, Series, Setting
 from jumok_lectures.judging import relative_gains
 from jumok_lectures.small import Small, Trained, first_batch
@@ -19,7 +23,8 @@ from jumok_lectures.texts import Texts
 
 T = Texts("residual")
 
-LAYERS = 3
+LAYERS = {"encoder_layers": 4, "decoder_layers": 1}
+LONGER = 2  # times the steps, for the model without
 DEEP = 12  # encoder layers for the gradient; models this deep are not trained
 
 NAMES = T.named("names")
@@ -48,28 +53,45 @@ def fall(gradient: list[float]) -> float:
 
 
 def run(setting: Setting) -> Findings:
-    """Trains both, and measures their gradients before training."""
-    changes = {"with": None, "without": after_every_part(WithoutResidual)}
-    sizes = {"encoder_layers": LAYERS, "decoder_layers": LAYERS}
-    made = contest({name: Small(sizes, changes[name]) for name in NAMES}, NAMES, setting)
+    """Trains both, the one without also for longer, and measures gradients before training."""
+    without = Small(LAYERS, without_residuals_in_encoder)
+    variants = {
+        "with": Small(LAYERS),
+        "without": without,
+        "longer": replace(without, steps=LONGER * without.steps),
+    }
+    made = contest(variants, NAMES, setting)
     gradients = {}
-    for name in NAMES:
-        deep = Small({"encoder_layers": DEEP}, changes[name])
+    for name in ("with", "without"):
+        deep = replace(variants[name], model={"encoder_layers": DEEP})
         gradients[name] = gradient_by_layer(*first_batch(deep, setting.seed, setting.cache))
+    return report(made, gradients)
+
+
+def report(made: Contest, gradients: dict[str, list[float]]) -> Findings:
+    """Who needs how many steps, and who ends at which loss."""
     shares = [
         share_of_steps(*both) for both in zip(made.runs["with"], made.runs["without"], strict=True)
     ]
     gains = relative_gains(made.losses("without"), made.losses("with"))
+    later = relative_gains(made.losses("without"), made.losses("longer"))
     falls = {name: fall(gradient) for name, gradient in gradients.items()}
     return T.findings(
-        rows=[[NAMES[name], *made.row(name), falls[name]] for name in NAMES],
-        figures={**made.figures(), "gradients": gradients, "share_of_steps": shares, "gain": gains},
+        rows=[[NAMES[name], *made.row(name), falls.get(name)] for name in NAMES],
+        figures={
+            **made.figures(),
+            "gradients": gradients,
+            "share_of_steps": shares,
+            "gain": gains,
+            "gain_of_more_steps": later,
+        },
         conditions=[
             T.condition("steps_that_it_needs", shares),
             T.condition("final_loss_is_lower", gains),
+            T.condition("control_still_learns", later),
         ],
         panels=[
-            made.curves(T("title", layers=LAYERS)),
+            made.curves(T("title", encoder=LAYERS["encoder_layers"], decoder=LAYERS["decoder_layers"])),
             T.chart(
                 [
                     Series(NAMES[name], [(float(at), each) for at, each in enumerate(values, 1)])
@@ -82,8 +104,9 @@ def run(setting: Setting) -> Findings:
         columns=[T.column("model"), *COLUMNS, T.column("gradient_first_layer_last")],
         needed=shares,
         gained=gains,
-        losses_with=made.loss("with"),
-        losses_without=made.loss("without"),
+        losses={name: made.loss(name) for name in NAMES},
+        later=later,
+        times=LONGER,
         deep=DEEP,
         falls=falls,
     )

@@ -31,7 +31,7 @@ T = Texts("width")
 WIDTHS = (256, 512, 1024)  # the note's
 LENGTHS = (4, 8, 16, 32, 64, 128, 256)
 WORDS = 32
-HELD = 0.9  # share of right words up to which a sentence counts as held
+HELD = T.bound("widths_0_numbers_lengths")  # right words up to which a sentence counts as held
 SHARP = 30.0  # scores of attention: those of another place are about SHARP / √d
 
 
@@ -187,6 +187,7 @@ def run(setting: Setting, sentences: int = 40) -> Findings:
         left=mean(widest.one[longest]),
         widths=WIDTHS,
         attended=mean(narrowest.attended[longest]),
+        stored=longest * WIDTHS[0],
     )
 
 
@@ -197,14 +198,12 @@ def _conditions(narrowest: Recalled, widest: Recalled) -> list[Condition]:
         T.condition(
             "widths_last_numbers_longest",
             widest.one[longest],
-            bound=HELD,
             widths_last=WIDTHS[-1],
             longest=longest,
         ),
         T.condition(
             "widths_0_numbers_lengths",
             narrowest.one[LENGTHS[1]],
-            bound=HELD,
             widths=WIDTHS,
             lengths=LENGTHS,
         ),
@@ -212,7 +211,6 @@ def _conditions(narrowest: Recalled, widest: Recalled) -> list[Condition]:
         T.condition(
             "attention_widths_0_numbers",
             narrowest.attended[longest],
-            bound=HELD,
             widths=WIDTHS,
             longest=longest,
         ),
