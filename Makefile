@@ -75,7 +75,7 @@ style: $(VENV)/.dev scripts
 
 # The types of web/ and its linter are packages of npm, in node_modules.
 scripts: $(if $(shell command -v npm),node_modules/.package-lock.json)
-	@if command -v npm >/dev/null; then npx tsc && npx eslint web tests/web eslint.config.js; \
+	@if command -v npm >/dev/null; then npx tsc && npx eslint web docs/site tests/web eslint.config.js; \
 		else echo "npm is missing: the JavaScript in web/ is not checked"; fi
 
 node_modules/.package-lock.json: package.json package-lock.json

@@ -18,6 +18,8 @@ from generated import GENERATED
 from pages import DOCS, stage
 from sphinx.cmd.build import build_main
 
+from jumok.inspection.page.bundle import bundle
+
 HERE = Path(__file__).parent
 GROUPS = {"en": "Generated reference", "ko": "자동으로 만든 참고 문서"}
 FRONT = """<!doctype html>
@@ -62,8 +64,12 @@ def build(language: str, folder: Path, demo: bool) -> None:
             (source / "translator.md").write_text(page, "utf-8")
         for page_name, write in GENERATED.items():
             (source / f"{page_name}.md").write_text(write(language), "utf-8")
+        scripts = source / "scripts"
+        scripts.mkdir()
+        (scripts / "figures.js").write_text(bundle(str(HERE / "figures/start.js")), "utf-8")
         options = ["-W", "--keep-going", "-q", "-b", "html", "-c", str(HERE)]
         options += ["-d", str(source / ".doctrees"), "-D", f"language={language}"]
+        options += ["-D", f"html_static_path={HERE / 'static'},{scripts}"]
         options += ["-D", "html_search_language=ko"]  # Korean terms are in the English pages, too
         if code := build_main([*options, str(source), str(folder)]):
             raise SystemExit(code)

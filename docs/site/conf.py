@@ -27,9 +27,9 @@ add_module_names = False
 
 html_theme = "furo"
 html_title = "jumok · 주목"
-html_static_path = [str(HERE / "static")]
+# html_static_path is build.py's, because it bundles a script.
 html_css_files = ["site.css"]
-html_js_files = [("site.js", {"defer": "defer"})]
+html_js_files = [("site.js", {"defer": "defer"}), ("figures.js", {"defer": "defer"})]
 templates_path = [str(HERE / "templates")]
 html_sidebars = {
     "**": [

@@ -13,12 +13,21 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
+import torch
 
 import jumok
+from jumok_lectures.course.exercises import chapter_03, chapter_09, chapter_15
 from tests.browser.conftest import FIND, axe
 
 ROOT = Path(__file__).parents[2]
-PAGES = ("index", "start", "look", "commands", "lectures", "benchmarks")
+FIGURES = {
+    "03": "course/03-weighted-sum",
+    "05": "course/05-why-the-root",
+    "09": "course/09-heads",
+    "15": "course/15-an-explanation",
+}
+"""The chapters whose figures move on the site."""
+PAGES = ("index", "start", "look", "commands", "lectures", "benchmarks", *FIGURES.values())
 
 pytest.importorskip("furo", reason="needs the group dev of pyproject.toml")
 
@@ -162,3 +171,115 @@ def test_the_language_switch_leads_to_the_same_page(page, address):
     assert page.url == f"{address}/ko/look.html"
     page.get_by_role("link", name="English").first.click()
     assert page.url == f"{address}/en/look.html"
+
+
+def numbers(page) -> list[float]:
+    """The numbers in the drawing of a figure."""
+    found = page.locator(".moving .number").all_text_contents()
+    return [float(each.replace("−", "-")) for each in found]
+
+
+def degrees(*angles: float) -> torch.Tensor:
+    """Vectors of length 1."""
+    angle = torch.tensor(angles).double().deg2rad()
+    return torch.stack([angle.cos(), angle.sin()], dim=-1)
+
+
+@pytest.fixture(params=["en", "ko"])
+def chapter(request, page, address):
+    """A function that opens a chapter with a figure that moves."""
+
+    def opened(number: str):
+        page.goto(f"{address}/{request.param}/{FIGURES[number]}.html")
+        return page.locator(".moving input")
+
+    return opened
+
+
+def test_the_weights_of_wide_vectors_are_those_of_torch(page, chapter):
+    width = chapter("05")
+    scores = torch.tensor([-1.2, -0.6, 0, 0.6, 1.2]).double()
+    for key, d_k in (("Home", 1), ("ArrowRight", 2), ("End", 1024), ("ArrowLeft", 512)):
+        width.press(key)
+        plain = (scores * d_k**0.5).requires_grad_()
+        weights = plain.softmax(-1)
+        wanted = [*weights.tolist(), *scores.softmax(-1).tolist()]
+        assert numbers(page) == pytest.approx(wanted, abs=0.0051)
+        weights.max().backward()
+        words = page.locator(".moving p").inner_text()
+        assert f"{float(plain.grad[-1]):.4f}" in words
+        assert f"d_k = {d_k}" in words
+
+
+def test_the_mixture_is_that_of_the_chapter(page, chapter):
+    direction, length = chapter("03").all()
+    direction.press("Home")
+    for _ in range(30):
+        direction.press("ArrowRight")  # by 5 degrees
+    length.press("End")
+    query, keys = 1.5 * degrees(150)[0], degrees(90, 210, 330)
+    keys[1] *= 3
+    weights = (keys @ query).softmax(-1)
+    wanted = torch.cat([keys @ query, chapter_03.distances(query, keys), weights])
+    assert numbers(page)[-9:] == pytest.approx(wanted.tolist(), abs=0.0051)
+    mixed = chapter_03.weighted_sum(weights[None], 2 * degrees(90, 210, 330))[0]
+    words = page.locator(".moving p").inner_text().replace("−", "-")
+    [z] = re.findall(r"= \[(\S+), (\S+)\]", words)
+    assert [float(each) for each in z] == pytest.approx(mixed.tolist(), abs=0.0051)
+    assert re.findall(r"k([₁₂₃])", words) == ["₂", "₁"]  # the largest product, and the nearest key
+
+
+def test_the_heads_are_cut_as_in_the_chapter(page, chapter):
+    count, wrong = chapter("09").all()
+    x = torch.arange(1, 17).reshape(2, 8)
+    count.press("Home")
+    for heads in (1, 2, 4, 8):
+        assert numbers(page)[16:] == chapter_09.split_heads(x, heads).flatten().tolist()
+        wrong.press("Space")
+        assert numbers(page)[16:] == x.flatten().tolist()
+        wrong.press("Space")
+        count.press("ArrowRight")
+
+
+def test_the_fall_without_a_word_is_that_of_the_chapter(page, chapter):
+    boxes = chapter("15").all()
+    falls = chapter_15.occlusion(chapter_15.WEIGHTS, chapter_15.VALUES).tolist()
+    score = float(chapter_15.WEIGHTS @ chapter_15.VALUES)
+    for box, fall in zip(boxes, falls, strict=True):
+        box.press("Space")
+        words = page.locator(".moving p").inner_text()
+        said = [float(each) for each in re.findall(r"\d\.\d{3}", words)]
+        assert said == pytest.approx([score - fall, abs(fall)], abs=6e-4)
+        assert any(each in words for each in (("falls", "줄") if fall > 0 else ("rises", "올라")))
+        assert len(numbers(page)) == 6
+        box.press("Space")
+    for box in boxes:
+        box.press("Space")
+    assert numbers(page) == []
+
+
+@pytest.mark.parametrize("number", FIGURES)
+def test_the_still_figure_is_printed(page, chapter, number):
+    chapter(number)
+    still, moving = page.locator(f'img[src$="/{number}.svg"]'), page.locator(".moving")
+    assert (still.is_visible(), moving.is_visible()) == (False, True)
+    assert page.evaluate("document.getAnimations().length") == 0  # it moves by a hand alone
+    page.emulate_media(media="print")
+    assert (still.is_visible(), moving.is_visible()) == (True, False)
+
+
+def test_the_still_figure_is_there_without_scripts(browser, address):
+    with browser.new_context(java_script_enabled=False) as context:
+        page = context.new_page()
+        for number, name in FIGURES.items():
+            page.goto(f"{address}/en/{name}.html")
+            assert page.locator(f'img[src$="/{number}.svg"]').is_visible()
+            assert page.locator(".moving").count() == 0
+
+
+@pytest.mark.parametrize("number", FIGURES)
+def test_a_figure_is_accessible_in_the_dark(page, chapter, number):
+    page.emulate_media(color_scheme="dark")
+    chapter(number)
+    page.evaluate(axe())
+    assert page.evaluate(FIND) == []

@@ -15,7 +15,15 @@ from jumok.cli.main import app
 from jumok.errors import ConfigError
 from jumok_lectures.catalog import LABS
 from jumok_lectures.course.catalog import CHAPTERS, EXERCISES, solutions
-from jumok_lectures.course.chapters import FENCE, Chapter, chapters, find, home, notebook
+from jumok_lectures.course.chapters import (
+    FENCE,
+    INSTALL,
+    Chapter,
+    chapters,
+    find,
+    home,
+    notebook,
+)
 from tests.jumok_lectures.test_lectures import load_script, parsed
 from tests.jumok_lectures.test_quotes import NOTES
 from tests.jumok_lectures.test_report import HANGUL
@@ -126,7 +134,8 @@ def test_a_figure_moves_only_on_a_screen_and_where_motion_is_wanted(moving):
 def test_a_notebook_is_valid_and_whole(chapter: Chapter, language):
     read = nbformat.reads(notebook(chapter, language), as_version=4)
     nbformat.validate(read)
-    code = [cell.source for cell in read.cells if cell.cell_type == "code"]
+    install, *code = [cell.source for cell in read.cells if cell.cell_type == "code"]
+    assert install == INSTALL.format(language=language) == read.cells[0].source
     assert code == [cell.strip("\n") for cell in chapter.code(language)]
     figures = [name for cell in read.cells for name in cell.get("attachments", {})]
     assert figures == [f"{chapter.number}.svg"]

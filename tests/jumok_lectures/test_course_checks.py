@@ -81,6 +81,25 @@ def over_columns(scores):
     return torch.from_numpy(powers / powers.sum(0))
 
 
+def new_tensor(words, w, u):
+    """A state of the default precision, as in the chapter."""
+    h = torch.zeros(u.shape[0])
+    for x in words:
+        h = torch.tanh(x @ w + h @ u)
+    return h
+
+
+def pointing(weights, boxes):
+    pairs = zip(weights.flatten(1), boxes.flatten(1), strict=True)
+    return sum(float(box[map_.argmax()]) for map_, box in pairs) / len(weights)
+
+
+def ranks(first, second):
+    sides = [each.argsort().argsort() for each in (first, second)]
+    count = len(first)
+    return float(1 - 6 * ((sides[0] - sides[1]) ** 2).sum() / (count * (count**2 - 1)))
+
+
 # Answers written otherwise than the checks' own.
 @pytest.mark.parametrize(
     ("name", "answer", "words"),
@@ -113,6 +132,12 @@ def over_columns(scores):
             lambda x, g, b: g * (x - x.mean(-1, True)) / x.std(-1, True) + b,
             "n - 1",
         ),
+        ("01.encode", new_tensor, "right"),
+        ("12.perplexity", lambda p: math.exp(-sum(map(math.log, p)) / len(p)), "gradients"),
+        ("12.next_loss", lambda logits, tokens: 5.0, "the sum by hand: 5, expected 0.4076."),
+        ("13.pointing", pointing, "right"),
+        ("15.rank_correlation", ranks, "right"),
+        ("00.softmax", lambda s: F.softmax(s, -1) - 2e-6, "0.019531718 at [0, 0]"),
         ("01.step", lambda x, h, w, u: torch.rnn_tanh_cell(x[None], h[None], w.T, u.T)[0], "right"),
     ],
 )

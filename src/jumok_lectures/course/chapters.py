@@ -13,6 +13,9 @@ FENCE = re.compile(r"^```python\n(.*?)^```\n", re.DOTALL | re.MULTILINE)
 FIGURE = re.compile(r"!\[([^\]]*)\]\(figures/([\w.-]+)\)")
 LINK = re.compile(r"(?<!!)\]\((?!https?:|#)([^)]+)\)")
 ONLINE = "https://github.com/jumok/jumok/blob/main/docs/course/"
+INSTALL = """%pip install --quiet jumok --extra-index-url https://download.pytorch.org/whl/cpu
+%env JUMOK_LANG={language}"""
+"""The first cell of a notebook; where jumok is installed, pip asks no index."""
 
 
 def home() -> Path:
@@ -73,9 +76,12 @@ def find(number: str) -> Chapter:
 
 
 def notebook(chapter: Chapter, language: Language) -> str:
-    """The chapter as a notebook of Jupyter (nbformat 4.5), without outputs."""
+    """The chapter as a notebook of Jupyter (nbformat 4.5), without outputs.
+
+    Its first cell installs jumok, and chooses the language of the checks.
+    """
     parts = FENCE.split(chapter.text(language))
-    cells = []
+    cells = [{**_code(INSTALL.format(language=language)), "id": "install"}]
     for number, part in enumerate(parts):
         source = part.strip("\n")
         if source:

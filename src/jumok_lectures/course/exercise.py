@@ -4,7 +4,8 @@ A wrong answer is recognized by what it computes: the known mistake whose output
 most cases, the first failing one included, gives the hint.
 """
 
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -120,6 +121,17 @@ def _expected(exercise: Exercise, case: Case) -> Tensor:
     return exercise.right(*case.inputs) if case.expected is None else case.expected
 
 
+@contextlib.contextmanager
+def _double() -> Iterator[None]:
+    """New tensors have the precision of the cases, as torch.zeros(n) in a learner's function."""
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(before)
+
+
 def _copied(inputs: Sequence[Tensor | int | None]) -> list[Tensor | int | None]:
     return [each.clone() if isinstance(each, Tensor) else each for each in inputs]
 
@@ -128,7 +140,8 @@ def _output(function: Callable[..., object], case: Case) -> Output:
     """What the function returns; its inputs are copies."""
     inputs = _copied(case.inputs)
     try:
-        output = function(*inputs)
+        with _double():
+            output = function(*inputs)
     except Exception as error:  # a learner's function may raise anything
         return T("raised", error=f"{type(error).__name__}: {error}")
     for before, after in zip(case.inputs, inputs, strict=True):
@@ -138,9 +151,9 @@ def _output(function: Callable[..., object], case: Case) -> Output:
             return T("changed")
     if output is None:
         return T("nothing")
-    if not isinstance(output, Tensor):
+    if not isinstance(output, Tensor | float | int):
         return T("no_tensor", got=type(output).__name__)
-    return output.detach()
+    return torch.as_tensor(output).detach()
 
 
 def _alike(one: Output, other: Output, tolerance: float = 1e-6) -> bool:
@@ -179,13 +192,18 @@ def _difference(case: Case, given: Output, wanted: Tensor) -> Text:
     )
     place = int((~close).flatten().nonzero()[0])
     index = [int(each) for each in torch.unravel_index(torch.tensor(place), apart.shape)]
-    return T(
-        "value",
-        case=title,
-        place=same(str(index) if index else ""),
-        got=same(f"{float(given.flatten()[place]):.4g}"),
-        expected=same(f"{float(wanted.flatten()[place]):.4g}"),
+    numbers = float(given.flatten()[place]), float(wanted.flatten()[place])
+    digits = next(
+        (each for each in (4, 8) if _written(numbers[0], each) != _written(numbers[1], each)), 16
     )
+    got, expected = (same(_written(each, digits)) for each in numbers)
+    if not index:
+        return T("number", case=title, got=got, expected=expected)
+    return T("value", case=title, place=same(str(index)), got=got, expected=expected)
+
+
+def _written(number: float, digits: int) -> str:
+    return f"{number:.{digits}g}"
 
 
 def _judge_gradients(exercise: Exercise, answer: Function, cases: Sequence[Case]) -> Verdict:
@@ -207,7 +225,8 @@ def _gradients(function: Function, case: Case) -> list[Tensor | None]:
         else each
         for each in case.inputs
     ]
-    output = function(*inputs)
+    with _double():
+        output = torch.as_tensor(function(*inputs))
     if output.requires_grad:
         mixed = torch.linspace(-1, 2, output.numel(), dtype=output.dtype).reshape(output.shape)
         (output * mixed).sum().backward()

@@ -55,6 +55,7 @@ EXERCISES = (
         {
             "no_maximum": _naive,
             "wrong_axis": lambda scores: torch.softmax(scores, dim=0),
+            "no_keepdim": lambda scores: scores.exp() / scores.exp().sum(dim=-1),
             "whole_tensor": lambda scores: softmax(scores.flatten()).reshape(scores.shape),
             "no_division": torch.exp,
             "no_exponential": lambda scores: scores / scores.sum(dim=-1, keepdim=True),
@@ -68,6 +69,11 @@ EXERCISES = (
         {
             "not_scaled": lambda q, k, v: _attended(q, k, v, 1),
             "divided_by_d_k": lambda q, k, v: _attended(q, k, v, 1 / q.shape[-1]),
+            "scale_of_example": lambda q, k, v: _attended(q, k, v, 64**-0.5),
+            "no_transpose": lambda q, k, v: q @ k @ v,
+            "whole_tensor": lambda q, k, v: (
+                softmax((q @ k.T).flatten() / q.shape[-1] ** 0.5).reshape(len(q), -1) @ v
+            ),
             "multiplied_by_root": lambda q, k, v: _attended(q, k, v, q.shape[-1] ** 0.5),
             "divided_by_keys": lambda q, k, v: _attended(q, k, v, len(k) ** -0.5),
             "wrong_axis": lambda q, k, v: torch.softmax(q @ k.T / q.shape[-1] ** 0.5, dim=0) @ v,

@@ -50,7 +50,7 @@ EXERCISES = (
         {
             "no_tanh": lambda x, h, w, u: x @ w + h @ u,
             "no_memory": lambda x, h, w, u: torch.tanh(x @ w),
-            "transposed_matrix": lambda x, h, w, u: torch.tanh(x @ w + u @ h),
+            "transposed_matrix": lambda x, h, w, u: torch.tanh(w @ x + u @ h),
             "two_tanhs": lambda x, h, w, u: torch.tanh(x @ w) + torch.tanh(h @ u),
         },
     ),

@@ -61,6 +61,7 @@ EXERCISES = (
         _dot_cases,
         {
             "not_summed": lambda state, states: states * state,
+            "state_first": lambda state, states: state @ states,
             "softmax_too_early": lambda state, states: torch.softmax(states @ state, dim=-1),
             "cosine": _cosine,
             "summed_over_states": lambda state, states: (states * state).sum(dim=0),
@@ -73,6 +74,7 @@ EXERCISES = (
         {
             "no_tanh": lambda s, h, w, u, v: (s @ w + h @ u) @ v,
             "two_tanhs": lambda s, h, w, u, v: (torch.tanh(s @ w) + torch.tanh(h @ u)) @ v,
+            "not_summed": lambda s, h, w, u, v: torch.tanh(s @ w + h @ u) * v,
             "tanh_last": lambda s, h, w, u, v: torch.tanh((s @ w + h @ u) @ v),
             "softmax_too_early": lambda s, h, w, u, v: torch.softmax(
                 additive_scores(s, h, w, u, v), dim=-1

@@ -44,6 +44,8 @@ EXERCISES = (
             "roles_swapped": lambda x, q, k, v: _mixed(x @ k, x @ q, x @ v, k.shape[1] ** -0.5),
             "not_scaled": lambda x, q, k, v: _mixed(x @ q, x @ k, x @ v, 1),
             "divided_by_d_k": lambda x, q, k, v: _mixed(x @ q, x @ k, x @ v, 1 / k.shape[1]),
+            "scale_of_example": lambda x, q, k, v: _mixed(x @ q, x @ k, x @ v, 2**-0.5),
+            "divided_by_keys": lambda x, q, k, v: _mixed(x @ q, x @ k, x @ v, len(x) ** -0.5),
             "divided_by_d_model": lambda x, q, k, v: _mixed(
                 x @ q, x @ k, x @ v, x.shape[1] ** -0.5
             ),

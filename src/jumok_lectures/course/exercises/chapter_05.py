@@ -33,6 +33,10 @@ EXERCISES = (
         {
             "not_scaled": lambda q, k: _scores(q, k, 1),
             "divided_by_d_k": lambda q, k: _scores(q, k, 1 / k.shape[-1]),
+            "scale_of_example": lambda q, k: _scores(q, k, 64**-0.5),
+            "last_axes_reversed": lambda q, k: (
+                q @ k.permute(*reversed(range(k.dim()))) / k.shape[-1] ** 0.5
+            ),
             "multiplied_by_root": lambda q, k: _scores(q, k, k.shape[-1] ** 0.5),
             "divided_by_keys": lambda q, k: _scores(q, k, k.shape[-2] ** -0.5),
             "softmax_too_early": lambda q, k: scaled_scores(q, k).softmax(dim=-1),

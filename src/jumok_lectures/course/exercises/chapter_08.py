@@ -42,10 +42,10 @@ def _halves(length: int, dim: int) -> Tensor:
     return torch.cat([pairs[:, ::2], pairs[:, 1::2]], dim=-1)
 
 
-def _each_dimension(length: int, dim: int) -> Tensor:
+def _each_dimension(length: int, dim: int, factor: int = 2) -> Tensor:
     """The note's i is read as the index of the dimension, and not of the pair."""
     index = torch.arange(dim).double()
-    angle = torch.arange(length).double()[:, None] / 10000 ** (2 * index / dim)
+    angle = torch.arange(length).double()[:, None] / 10000 ** (factor * index / dim)
     return torch.where(index % 2 == 0, angle.sin(), angle.cos())
 
 
@@ -64,6 +64,10 @@ EXERCISES = (
             "half_exponent": lambda length, dim: _encoding(
                 torch.arange(length).double(), torch.arange(dim // 2).double() / dim
             ),
+            "double_exponent": lambda length, dim: _encoding(
+                torch.arange(length).double(), 4 * torch.arange(dim // 2).double() / dim
+            ),
+            "odd_dimension": lambda length, dim: _each_dimension(length, dim, 1),
             "from_one": lambda length, dim: _numbered(length, dim, first=1),
             "degrees": lambda length, dim: _numbered(length, dim, factor=math.pi / 180),
             "transposed_table": lambda length, dim: sinusoidal(length, dim).T,

@@ -69,6 +69,15 @@ EXERCISES = (
                 x, x.mean(-1, keepdim=True), x.var(-1, keepdim=True), gain, shift
             ),
             "by_variance": _by_variance,
+            "epsilon_outside": lambda x, gain, shift: (
+                gain
+                * (x - x.mean(-1, keepdim=True))
+                / (x.std(-1, keepdim=True, correction=0) + 1e-5)
+                + shift
+            ),
+            "no_keepdim": lambda x, gain, shift: (
+                gain * (x - x.mean(-1)) / torch.sqrt(x.var(-1, correction=0) + 1e-5) + shift
+            ),
             "no_epsilon": lambda x, gain, shift: (
                 gain * (x - x.mean(-1, keepdim=True)) / x.std(-1, keepdim=True, correction=0)
                 + shift

@@ -44,6 +44,9 @@ EXERCISES = (
             "not_scaled": lambda t, m, q, k, v: (
                 torch.softmax((t @ q) @ (m @ k).T, dim=-1) @ (m @ v)
             ),
+            "scale_of_example": lambda t, m, q, k, v: (
+                torch.softmax((t @ q) @ (m @ k).T / 8**0.5, dim=-1) @ (m @ v)
+            ),
             "raw_values": lambda t, m, q, k, v: _mixed(t @ q, m @ k, m),
         },
     ),

@@ -79,6 +79,8 @@ EXERCISES = (
             "not_moved": F.cross_entropy,
             "moved_back": lambda logits, tokens: F.cross_entropy(logits[1:], tokens[:-1]),
             "sum_of_positions": lambda logits, tokens: _summed(logits[:-1], tokens[1:]),
+            "no_logarithm": lambda logits, tokens: F.nll_loss(logits[:-1].softmax(-1), tokens[1:]),
+            "whole_rows": lambda logits, tokens: -logits[:-1].log_softmax(-1)[:, tokens[1:]].mean(),
             "probabilities_as_logits": lambda logits, tokens: F.cross_entropy(
                 logits[:-1].softmax(-1), tokens[1:]
             ),

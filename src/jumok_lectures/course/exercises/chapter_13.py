@@ -91,6 +91,7 @@ EXERCISES = (
         {
             "weight_in_box": lambda w, b: (w * b).sum((1, 2)).mean(),
             "more_than_half": lambda w, b: ((w * b).sum((1, 2)) > 0.5).double().mean(),
+            "every_pair": lambda w, b: b.flatten(1)[:, w.flatten(1).argmax(dim=1)].double().mean(),
             "size_of_box": lambda w, b: b.double().mean(),
         },
     ),

@@ -41,19 +41,19 @@ def _pixel_cases() -> list[Case]:
 
 
 def _mixed(
-    x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, scaled: bool = True, axis: int = -1
+    x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, scale: float = 0, axis: int = -1
 ) -> Tensor:
-    """What each cell gets, a row for each."""
+    """What each cell gets, a row for each; a scale of 0 is √d_k."""
     cells = x.flatten(1).T
     query, key, value = cells @ w_q.T, cells @ w_k.T, cells @ w_v.T
-    scale = query.shape[-1] ** 0.5 if scaled else 1.0
+    scale = scale or query.shape[-1] ** 0.5
     return torch.softmax(query @ key.T / scale, dim=axis) @ value
 
 
 def _attended(
-    x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, scaled: bool = True, axis: int = -1
+    x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, scale: float = 0, axis: int = -1
 ) -> Tensor:
-    return _mixed(x, w_q, w_k, w_v, scaled, axis).T.unflatten(1, x.shape[1:])
+    return _mixed(x, w_q, w_k, w_v, scale, axis).T.unflatten(1, x.shape[1:])
 
 
 EXERCISES = (
@@ -76,7 +76,8 @@ EXERCISES = (
             "no_residual": lambda x, q, k, v, g: g * _attended(x, q, k, v),
             "no_gate": lambda x, q, k, v, g: x + _attended(x, q, k, v),
             "gate_on_both": lambda x, q, k, v, g: g * (x + _attended(x, q, k, v)),
-            "not_scaled": lambda x, q, k, v, g: x + g * _attended(x, q, k, v, scaled=False),
+            "not_scaled": lambda x, q, k, v, g: x + g * _attended(x, q, k, v, scale=1),
+            "scale_of_example": lambda x, q, k, v, g: x + g * _attended(x, q, k, v, scale=2),
             "softmax_over_queries": lambda x, q, k, v, g: x + g * _attended(x, q, k, v, axis=0),
             "cells_mixed": lambda x, q, k, v, g: x + g * _mixed(x, q, k, v).reshape(x.shape),
         },

@@ -53,6 +53,7 @@ EXERCISES = (
         {
             "not_shared_again": lambda w, v: w * v,
             "what_remains": lambda w, v: (w @ v - w * v) / (1 - w),
+            "no_brackets": lambda w, v: w @ v - (w @ v - w * v) / 1 - w,
             "sign_of_fall": lambda w, v: -occlusion(w, v),
             "weights_only": lambda w, v: w.clone(),
             "mean_of_others": lambda w, v: w @ v - (v.sum() - v) / (len(v) - 1),

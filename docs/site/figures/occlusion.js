@@ -1,0 +1,63 @@
+/** Chapter 15: the score is one weighted sum, from which words are taken away. */
+
+import { bar, box, figure, label, part, shown, WIDTH } from "./parts.js";
+
+const TEXT = ["the", "story", "is", "great"];
+const WEIGHTS = [0.4, 0.1, 0.2, 0.3];
+const VALUES = [0.5, 1.5, 0.2, 2];
+
+const WORDS = {
+  en: {
+    title: "Take words away: does the one with the largest weight raise the score most?",
+    weights: "weight", products: "weight · value",
+    all: "With all words the score is 0.99.",
+    none: "No word is left, and there is no score.",
+    said: (/** @type {string} */ score, /** @type {string} */ by, /** @type {boolean} */ falls) =>
+      `The remaining weights are divided by their sum. The score is ${score}: it ${falls ? "falls" : "rises"} by ${by}.`,
+  },
+  ko: {
+    title: "단어를 빼 보세요. 가중치가 가장 큰 단어가 점수를 가장 많이 올릴까요?",
+    weights: "가중치", products: "가중치 · 값",
+    all: "모든 단어가 있으면 점수는 0.99입니다.",
+    none: "남은 단어가 없어 점수도 없습니다.",
+    said: (/** @type {string} */ score, /** @type {string} */ by, /** @type {boolean} */ falls) =>
+      `남은 가중치를 그 합으로 나눕니다. 점수는 ${score}이고, ${by}만큼 ${falls ? "줄어듭니다" : "올라갑니다"}.`,
+  },
+};
+
+/** @param {"en" | "ko"} language */
+export function occlusion(language) {
+  const words = WORDS[language];
+  const boxes = TEXT.map((word) => box(word, true));
+  const row = document.createElement("div");
+  row.append(...boxes.map((each) => each.control));
+  return figure(words.title, [row], 280, () => {
+    const kept = WEIGHTS.map((weight, i) => (boxes[i].input.checked ? weight : 0));
+    const sum = kept.reduce((a, b) => a + b);
+    const weights = kept.map((weight) => (sum ? weight / sum : 0));
+    const products = weights.map((weight, i) => weight * VALUES[i]);
+    const parts = [...bars(words.weights, weights, 110, 80, boxes), ...bars(words.products, products, 250, 40, boxes)];
+    if (!sum) return { parts, said: words.none };
+    if (boxes.every((each) => each.input.checked)) return { parts, said: words.all };
+    const score = products.reduce((a, b) => a + b);
+    const fall = WEIGHTS.reduce((total, weight, i) => total + weight * VALUES[i], 0) - score;
+    return { parts, said: words.said(shown(score, 3), shown(Math.abs(fall), 3), fall > 0) };
+  });
+}
+
+/**
+ * @param {string} title
+ * @param {number[]} numbers
+ * @param {number} line
+ * @param {number} unit the height of 1
+ * @param {{ input: HTMLInputElement }[]} boxes
+ */
+function bars(title, numbers, line, unit, boxes) {
+  const parts = [label(0, line - 95, title, "start"), part("line", { x1: 0, y1: line, x2: WIDTH, y2: line, class: "axis" })];
+  for (const [i, number] of numbers.entries()) {
+    const kept = boxes[i].input.checked;
+    parts.push(label(40 + 80 * i, line + 16, TEXT[i], "middle", kept ? "words" : "words gone"));
+    if (kept) parts.push(...bar(40 + 80 * i, line, unit * number, shown(number)));
+  }
+  return parts;
+}
