@@ -1,6 +1,7 @@
 """Lecture 004: a context vector of one size, attention over hidden states, shapes, √D."""
 
 import torch
+from torch import nn
 
 from jumok.attention.layers import GeneralAttention, RawAttention
 from jumok.attention.scores import AdditiveScore, ScaledDotScore
@@ -8,9 +9,9 @@ from jumok.layers.recurrent import GRUCell, RecurrentLayer
 from jumok_lectures.text import same
 from jumok_lectures.texts import Texts
 from jumok_lectures.worked.example import (
-    Noted,
     WorkedExample,
     WorkedStep,
+    by_torch,
     explained,
     numbers,
     traced,
@@ -39,18 +40,21 @@ def one_size() -> WorkedExample:
     """A context vector is as long after 300 words as after three."""
     steps = []
     for size in (256, 512, 1024):
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(size)
+            cell, theirs = GRUCell(1, size), nn.GRU(1, size, batch_first=True)
+        layer = RecurrentLayer(cell, None)
         with torch.no_grad():
-            layer = RecurrentLayer(GRUCell(1, size), None)
-            shapes = [layer.last(layer(torch.ones(1, length, 1))).shape[1] for length in LENGTHS]
-        told = ", ".join(str(number) for number in shapes)
-        steps.append(
-            WorkedStep(
-                SIZES,
-                T("said_sizes", lengths=LENGTHS, shapes=told),
-                float(shapes[-1] if len(set(shapes)) == 1 else -1),
-                Noted(str(size), float(size), 0.0),
-            )
-        )
+            # PyTorch keeps the biases last, as Cell.weights does
+            for own, copied in zip(cell.weights(), theirs.parameters(), strict=True):
+                copied.copy_(own)
+            states = [layer.last(layer(torch.ones(1, length, 1))) for length in LENGTHS]
+            after = theirs(torch.ones(1, LENGTHS[-1], 1))[1][0]
+        shapes = ", ".join(str(state.shape[1]) for state in states)
+        steps.append(WorkedStep(SIZES, T("said_sizes", lengths=LENGTHS, shapes=shapes)))
+        last = T("said_last", size=size, length=LENGTHS[-1])
+        known = by_torch("nn.GRU", float(after[0, -1]))
+        steps.append(WorkedStep(SIZES, last, float(states[-1][0, -1]), known))
     return WorkedExample(SIZES, T("one_size_title"), T("one_size_given"), tuple(steps))
 
 
