@@ -160,4 +160,4 @@ def _print_summary(examples: "Sequence[WorkedExample]", lang: Language) -> None:
     same, other = agree.count(True), agree.count(False)
     if same + other:
         text = SUMMARY.of(lang).format(numbers=same + other, same=same, other=other)
-        console().print(text, style="bold")
+        console().print(text, style="bold", soft_wrap=True)
