@@ -190,6 +190,34 @@ def test_one_step_of_a_decoder_of_lecture_004() -> None:
     assert f"c = Σ a_i h_i = [{context[0]:.4f}, {context[1]:.4f}]" in said
 
 
+def test_two_rnns_of_lecture_004() -> None:
+    """h = tanh(x + h / 2) of 1, 0, 0; s = tanh(y + s / 2 + c)."""
+    last = math.tanh(0.5 * math.tanh(0.5 * math.tanh(1.0)))
+    assert compared("004:58") == [
+        ("0.1797", pytest.approx(last, abs=1e-6), True),
+        ("0.8537", pytest.approx(math.tanh(1.0 + 1.5 * last), abs=1e-6), True),
+    ]
+
+
+def test_what_follows_the_context_of_lecture_004() -> None:
+    hidden = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    energies = np.tanh(np.array([1.0, -1.0]) + hidden) @ np.array([2.0, 1.0])
+    weights = np.exp(energies) / np.exp(energies).sum()
+    state = np.tanh(np.array([0.5, 0.0]) + [1.0, -1.0] + weights @ hidden)
+    found = [(computed, agrees) for _, computed, agrees in compared("004:108")]
+    wanted = [*state, weights.min()]
+    assert found == [(pytest.approx(number, abs=1e-6), True) for number in wanted]
+    assert one("004:108").steps[2].said.en.startswith("h1 has the smallest weight")
+
+
+def test_the_two_diagonals_of_lecture_004() -> None:
+    said = [step.said.en for step in one("004:144").steps]
+    assert "the English words 1, 2, 3: a diagonal" in said[0]
+    assert "6, 5, 4: the opposite" in said[1]
+    share = math.exp(6) / (math.exp(6) + 5)
+    assert compared("004:144") == [("0.9878", pytest.approx(share, abs=1e-6), True)]
+
+
 def test_sizes_of_lecture_004() -> None:
     sizes = [step for step in one("004:31").steps if step.noted is not None]
     assert [step.noted.giver for step in sizes] == ["nn.GRU"] * 3
@@ -217,7 +245,7 @@ def test_every_number_is_compared_with_something_outside() -> None:
         if step.noted is not None:
             kinds[step.noted.where] = kinds.get(step.noted.where, 0) + 1
             assert bool(step.noted.giver) == (step.noted.where != "note")
-    assert kinds == {"note": 17, "figure": 2, "torch": 9, "hand": 6}
+    assert kinds == {"note": 17, "figure": 2, "torch": 12, "hand": 9}
 
 
 @pytest.mark.parametrize(("example", "step"), STEPS)

@@ -31,8 +31,8 @@ from jumok.shapes import Float, Tensor
 from jumok.training.precision import one_thread
 from jumok_lectures import homonyms
 from jumok_lectures.findings import Findings, Setting
-from jumok_lectures.judging import cells, differences, mean
 from jumok_lectures.homonyms import Use
+from jumok_lectures.judging import cells, differences, mean
 from jumok_lectures.loaded import translator_of
 from jumok_lectures.small import Small, Trained, first_batch, trained
 from jumok_lectures.texts import Texts

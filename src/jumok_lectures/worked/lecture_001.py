@@ -164,9 +164,7 @@ def eleven_keys() -> WorkedExample:
         T("eleven_keys_given", animal=ANIMAL),
         (
             WorkedStep(ELEVEN, T("said_eleven", words=", ".join(words))),
-            WorkedStep(
-                ELEVEN, T("said_eleven_2"), float(weights[0]), by_hand("1 / 11", "0.0909")
-            ),
+            WorkedStep(ELEVEN, T("said_eleven_2"), float(weights[0]), by_hand("1 / 11", "0.0909")),
             WorkedStep(
                 ELEVEN, T("said_eleven_3"), 1.0 / float(weights[-1]), Noted("11", 11.0, 1e-4)
             ),
