@@ -35,7 +35,6 @@ from jumok_lectures.text import LANGUAGES, same
 from jumok_lectures.workers import LabWorkers
 
 
-
 def main() -> None:
     """Run what is missing, and print the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])

@@ -1,7 +1,8 @@
 """Sentences with homonyms, whose meaning the verb decides; with Korean.
 
-Who hunted the bat hunted a 박쥐, who repaired it repaired a 방망이. Each meaning is of a kind, whose verbs
-take other nouns, too, as in any language; so what decides a meaning can be learned of all of them.
+Who hunted the bat hunted a 박쥐, who repaired it repaired a 방망이. Each meaning is of a kind,
+whose verbs take other nouns, too, as in any language; so what decides a meaning can be learned of
+all of them.
 """
 
 import itertools
@@ -16,15 +17,15 @@ from jumok_lectures.written import Splits, written
 # kind: its verbs, and its nouns; * is a homonym.
 TABLE: Mapping[str, tuple[str, str]] = {
     "animal": (
-        "sheltered 보호했다, chased 쫓았다, tamed 길들였다, petted 쓰다듬었다, startled 놀라게 했다, "
-        "hunted 사냥했다",
+        "sheltered 보호했다, chased 쫓았다, tamed 길들였다, petted 쓰다듬었다, "
+        "startled 놀라게 했다, hunted 사냥했다",
         "*bat 박쥐, *seal 물개, *crane 두루미, dog 개, horse 말, rabbit 토끼, fox 여우",
     ),
     "tool": (
         "repaired 고쳤다, invented 발명했다, assembled 조립했다, polished 닦았다, "
         "lent 빌려주었다, replaced 교체했다",
-        "*bat 방망이, *seal 도장, *crane 기중기, *spring 용수철, *nail 못, hammer 망치, clock 시계, "
-        "pump 펌프",
+        "*bat 방망이, *seal 도장, *crane 기중기, *spring 용수철, *nail 못, hammer 망치, "
+        "clock 시계, pump 펌프",
     ),
     "season": (
         "awaited 기다렸다, missed 그리워했다, welcomed 맞이했다, remembered 기억했다, "

@@ -47,7 +47,12 @@ def test_meanings_are_told_by_states(tiny_bundle: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(
         context, "states", lambda _, text: [torch.tensor(vectors[text.split()[1]])] * 5
     )
-    held = [use("hunted", "박쥐"), use("tamed", "박쥐"), use("oiled", "방망이"), use("sold", "방망이")]
+    held = [
+        use("hunted", "박쥐"),
+        use("tamed", "박쥐"),
+        use("oiled", "방망이"),
+        use("sold", "방망이"),
+    ]
     model = load(tiny_bundle, device="cpu", engine="torch")
     found = context.meanings(Encoded(model.models[0], model.tokenizer), held)
     assert found == Meanings(1.0, pytest.approx(1 / 3))

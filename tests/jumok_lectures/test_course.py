@@ -106,10 +106,11 @@ def test_its_commands_and_labs_exist(chapter):
 def test_verdicts_and_figures_are_up_to_date():
     old = [
         path.name
-        for path, text in load_script("course").files().items()
+        for script in ("course", "diagrams")
+        for path, text in load_script(script).files().items()
         if path.read_text("utf-8") != text
     ]
-    assert not old, f"run: python docs/course.py ({old})"
+    assert not old, f"run: python docs/course.py; python docs/diagrams.py ({old})"
 
 
 @pytest.mark.parametrize("moving", MOVING, ids=lambda each: each.stem)

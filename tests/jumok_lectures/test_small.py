@@ -88,7 +88,7 @@ def test_without_residuals_no_word_is_cut_off() -> None:
     assert decoder == [PreNorm] * (2 * 3)
     embedded: list[torch.Tensor] = []
 
-    def keep(module: nn.Module, inputs: object, output: torch.Tensor) -> torch.Tensor:  # noqa: ARG001
+    def keep(module: nn.Module, inputs: object, output: torch.Tensor) -> torch.Tensor:
         embedded.append(output.detach().requires_grad_())
         return embedded[0]
 

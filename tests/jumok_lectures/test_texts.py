@@ -14,7 +14,13 @@ from jumok_lectures.texts import HOME, Texts, filled
 from tests.jumok_lectures.test_report import HANGUL
 
 FILES = sorted(file.stem for file in HOME.glob("*.toml") if file.stem != "claims")
-METHODS = {"named": "", "quote": "quotes", "column": "column", "condition": "conditions", "bound": "conditions"}
+METHODS = {
+    "named": "",
+    "quote": "quotes",
+    "column": "column",
+    "condition": "conditions",
+    "bound": "conditions",
+}
 PANELS = {
     "chart": {"title", "x", "y"},
     "bars": {"title", "x"},

@@ -54,7 +54,9 @@ def test_a_condition_that_differs_is_undecided_and_the_verdict_with_it() -> None
     assert [each["state"] for each in record["conditions"]] == ["met", "open"]
     assert record["outcome"] == "partly"
     assert record["text"]["ko"]["conditions"][1] == [["조건 0", "충족"], ["조건 1", "판단 불가"]]
-    again = report.settled(record, labs.by_seeds("coreference", record, facts("open", "open", "open")))
+    again = report.settled(
+        record, labs.by_seeds("coreference", record, facts("open", "open", "open"))
+    )
     assert again["outcome"] == "open"
     decided = "These seeds do not decide whether the claim holds. It is so."
     assert again["text"]["en"]["verdict"] == decided

@@ -117,7 +117,9 @@ def run(setting: Setting) -> Findings:
                 T("stay") if name == "general" else T("permute"),
                 outputs[name],
                 means[name],
-                T("yes") if outputs[name] < T.bound("largest_deviation_without_positions") else T("no"),
+                T("yes")
+                if outputs[name] < T.bound("largest_deviation_without_positions")
+                else T("no"),
             ]
             for name in NAMES
         ],

@@ -91,7 +91,9 @@ def report(made: Contest, gradients: dict[str, list[float]]) -> Findings:
             T.condition("control_still_learns", later),
         ],
         panels=[
-            made.curves(T("title", encoder=LAYERS["encoder_layers"], decoder=LAYERS["decoder_layers"])),
+            made.curves(
+                T("title", encoder=LAYERS["encoder_layers"], decoder=LAYERS["decoder_layers"])
+            ),
             T.chart(
                 [
                     Series(NAMES[name], [(float(at), each) for at, each in enumerate(values, 1)])

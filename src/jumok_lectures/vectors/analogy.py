@@ -227,11 +227,12 @@ def report(
                 T.condition("more_than_nearest", differences(each.offset, each.alone), kind=name)
                 for name, each in ((NAMES[kind], each) for kind, each in judged.items())
             ),
-            *([T.condition("gives_queen", [float(each == "queen") for each in queens])] * bool(queens)),
+            *(
+                [T.condition("gives_queen", [float(each == "queen") for each in queens])]
+                * bool(queens)
+            ),
         ],
-        panels=[
-            T.bars([(bars[place], each.offset) for place, each in solved.items()], form=".0%")
-        ],
+        panels=[T.bars([(bars[place], each.offset) for place, each in solved.items()], form=".0%")],
         judged=sentence,
         offset=[mean(each.offset) for each in own],
         alone=[mean(each.alone) for each in own],

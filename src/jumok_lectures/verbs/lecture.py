@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 BAR, LARGE = 24, 1e6
 Language = Literal["en", "ko"]
 
-NOTE, FIGURE = T("the_note"), T("in_a_figure")
+GIVERS = T.named("givers")
 COMPUTED = T("computed")
 AGREES, DIFFERS = T("agrees"), T("differs")
 ROW = T("row")
@@ -119,11 +119,10 @@ def _print_example(example: "WorkedExample", lang: Language) -> None:
 
 
 def _compared(step: "WorkedStep", lang: Language) -> Iterator[str]:
-    """The note's number and the computed one, whether they agree, and if not, why."""
+    """The number from elsewhere and the computed one, whether they agree, and if not, why."""
     if step.noted is None or step.computed is None:
         return
-    figure = step.noted.figure
-    giver = FIGURE.of(lang).format(figure) if figure else NOTE.of(lang)
+    giver = GIVERS[step.noted.where].of(lang).format(step.noted.giver)
     verdict = AGREES if step.agrees else DIFFERS
     yield (
         f"{giver}: {step.noted.written}   {COMPUTED.of(lang)}: "
@@ -161,4 +160,4 @@ def _print_summary(examples: "Sequence[WorkedExample]", lang: Language) -> None:
     same, other = agree.count(True), agree.count(False)
     if same + other:
         text = SUMMARY.of(lang).format(numbers=same + other, same=same, other=other)
-        console().print(text, style="bold")
+        console().print(text, style="bold", soft_wrap=True)

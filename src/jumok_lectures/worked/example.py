@@ -5,6 +5,7 @@ A note gives few of its vectors. What it leaves out is chosen here, and the exam
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 from torch import nn
@@ -26,22 +27,24 @@ self-attention is shown like an encoder's, cross-attention like that of an unkno
 
 @dataclass(frozen=True)
 class Noted:
-    """A number of a note.
+    """A number from elsewhere, which the computed one has to meet.
 
     Attributes:
-        written: as the note writes it: "88%".
+        written: as it is written there: "88%".
         value: the number that this is: 0.88.
         within: half of its last digit: 0.005.
-        figure: the publication whose figure has it, if the note's text does not: "Alammar 2018".
+        where: the note's text, the figure of a publication, PyTorch, or a calculation by hand.
+        giver: which figure, which function of PyTorch, or what was calculated.
     """
 
     written: str
     value: float
     within: float
-    figure: str = ""
+    where: Literal["note", "figure", "torch", "hand"] = "note"
+    giver: str = ""
 
     def agrees(self, computed: float) -> bool:
-        """Whether the computed number is the note's, as exactly as the note writes it."""
+        """Whether the computed number is this one, as exactly as it is written."""
         return computed == self.value or abs(computed - self.value) <= self.within
 
 
@@ -52,8 +55,8 @@ class WorkedStep:
     Attributes:
         quote: the note's own words on it.
         said: what is computed, with its numbers.
-        computed: the number to compare; None: the note has none.
-        noted: the note's number; None: it has none.
+        computed: the number to compare; None: there is nothing to compare it with.
+        noted: the number from elsewhere; None: there is none.
         why: where they differ, why.
     """
 
@@ -65,7 +68,7 @@ class WorkedStep:
 
     @property
     def agrees(self) -> bool | None:
-        """Whether the note's number is the computed one; None: the note has none."""
+        """Whether both numbers are the same; None: there is one alone."""
         if self.noted is None or self.computed is None:
             return None
         return self.noted.agrees(self.computed)
@@ -93,6 +96,17 @@ class WorkedExample:
     def explained(self) -> ExplainedRow | None:
         """The row, recomputed from the trace's vectors; None: there is no trace."""
         return None if self.trace is None else explained(self.trace, self.row)
+
+
+def by_torch(function: str, value: float) -> Noted:
+    """What a function of PyTorch gives."""
+    return Noted(f"{value:.4f}", value, 1e-5, "torch", function)
+
+
+def by_hand(what: str, written: str) -> Noted:
+    """What was calculated by hand, to the last digit."""
+    digits = len(written.partition(".")[2])
+    return Noted(written, float(written), 0.5 * 10.0**-digits, "hand", what)
 
 
 class WorkedModel(nn.Module):

@@ -1,6 +1,7 @@
 """Lecture 001: embeddings, two simple position encodings, eleven keys, it and itself, 0.001."""
 
 import torch
+from torch.nn import functional
 
 from jumok.attention.core import attend_by_scores
 from jumok.attention.layers import RawAttention, SelfAttention
@@ -14,6 +15,8 @@ from jumok_lectures.worked.example import (
     Noted,
     WorkedExample,
     WorkedStep,
+    by_hand,
+    by_torch,
     explained,
     numbers,
     set_matrix,
@@ -26,6 +29,7 @@ T = Texts("worked_001")
 SENTENCE = ("I", "am", "a", "student")
 ANIMAL = "The animal didn't cross the street, because it was too tired"
 SMALL = 0.001
+FIRST_CODE = {"sin 1": "0.84147", "cos 1": "0.54030", "sin 0.01": "0.01000", "cos 0.01": "0.99995"}
 VOCABULARY = 37_000  # of Vaswani et al. 2017, section 5.1: "about 37000 tokens"
 THREE = {"animal": [1.0, 0.0, 0.0], "street": [0.0, 1.0, 0.0], "it": [0.6, 0.0, 0.8]}
 TO_ANIMAL = [[0.0, 0.0, 0.0], [0.0, 0.0, 0.0], [5.0, 0.0, 0.0]]
@@ -54,26 +58,28 @@ def examples() -> list[WorkedExample]:
 
 def low_dimension() -> WorkedExample:
     """512 or 1,024 numbers in place of one for every word of the vocabulary."""
-    small, one_hot = torch.arange(15.0).view(5, 3), torch.eye(5)
-    off = float((one_hot @ small - small[torch.arange(5)]).abs().max())
-    steps = []
-    for size in (512, 1024):
-        with torch.device("meta"):
-            table = embedding_table(VOCABULARY, size)
-        steps.append(
-            WorkedStep(
-                LOW,
-                T("said_low", vocabulary=VOCABULARY, size=size),
-                float(table.shape[1]),
-                Noted(str(size), float(size), 0.0),
-            )
-        )
-    looked_up = T("looked_up", off=off)
+    with torch.device("meta"):
+        sizes = [embedding_table(VOCABULARY, size).shape[1] for size in (512, 1024)]
+    table = torch.arange(15.0).view(5, 3)
+    one_hot = torch.tensor([[0.0, 0.0, 0.0, 1.0, 0.0]])
+    looked_up = functional.embedding(torch.tensor([3]), table)
+    product = one_hot @ table
     return WorkedExample(
         LOW,
         T("low_dimension_title"),
         T("low_dimension_given", vocabulary=VOCABULARY),
-        (*steps, WorkedStep(LOW, looked_up)),
+        (
+            WorkedStep(LOW, T("said_low", vocabulary=VOCABULARY, sizes=sizes)),
+            *(
+                WorkedStep(
+                    LOW,
+                    T("looked_up", number=number),
+                    float(product[0, number - 1]),
+                    by_torch("nn.functional.embedding", float(looked_up[0, number - 1])),
+                )
+                for number in (1, 2, 3)
+            ),
+        ),
     )
 
 
@@ -106,18 +112,12 @@ def numbered() -> WorkedExample:
     """1, 2, 3, 4."""
     indexes = IndexPositions()(1, len(SENTENCE))[:, 0].tolist()
     far = IndexPositions()(1, 512)[-1].item()
-    steps = tuple(
-        WorkedStep(
-            NUMBERS,
-            T("said_numbers", word=word),
-            number,
-            Noted(f"{word}: {place}", float(place), 0.0),
-        )
-        for place, (word, number) in enumerate(zip(SENTENCE, indexes, strict=True), start=1)
-    )
-    grows = T("grows", far=far)
+    named = ", ".join(f"{word}: {number:g}" for word, number in zip(SENTENCE, indexes, strict=True))
     return WorkedExample(
-        NUMBERS, T("numbered_title"), T("numbered_given"), (*steps, WorkedStep(NUMBERS, grows))
+        NUMBERS,
+        T("numbered_title"),
+        T("numbered_given"),
+        (WorkedStep(NUMBERS, same(named)), WorkedStep(NUMBERS, T("grows", far=far))),
     )
 
 
@@ -130,6 +130,7 @@ def divided() -> WorkedExample:
         return fractions
 
     short, longer = of(4), of(8)
+    first_code = sinusoids(4, 4)[1]
     first, step = 0.1, 0.2  # the note's
     sixth = first + 5 * step
     return WorkedExample(
@@ -141,7 +142,13 @@ def divided() -> WorkedExample:
             WorkedStep(
                 FRACTIONS, T("said_fractions_2", short=numbers(short), longer=numbers(longer))
             ),
-            WorkedStep(T.quote("84"), T("said_84", sinusoids_1=numbers(sinusoids(4, 4)[1], 5))),
+            WorkedStep(T.quote("84"), T("said_84", sinusoids_1=numbers(first_code, 5))),
+            *(
+                WorkedStep(T.quote("84"), T("said_84_2", place=place), value, by_hand(*known))
+                for place, (value, known) in enumerate(
+                    zip(first_code.tolist(), FIRST_CODE.items(), strict=True)
+                )
+            ),
         ),
     )
 
@@ -156,13 +163,11 @@ def eleven_keys() -> WorkedExample:
         T("eleven_keys_title"),
         T("eleven_keys_given", animal=ANIMAL),
         (
+            WorkedStep(ELEVEN, T("said_eleven", words=", ".join(words))),
+            WorkedStep(ELEVEN, T("said_eleven_2"), float(weights[0]), by_hand("1 / 11", "0.0909")),
             WorkedStep(
-                ELEVEN,
-                T("said_eleven", words=", ".join(words)),
-                float(len(weights)),
-                Noted("11", 11.0, 0.0),
+                ELEVEN, T("said_eleven_3"), 1.0 / float(weights[-1]), Noted("11", 11.0, 1e-4)
             ),
-            WorkedStep(ELEVEN, T("said_eleven_2", weights=weights)),
         ),
     )
 

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator
 
 import torch
+from torch.nn import functional
 
 from jumok.attention.layers import SelfAttention
 from jumok.inspection.explain import KeyTerms
@@ -13,6 +14,8 @@ from jumok_lectures.worked.example import (
     Noted,
     WorkedExample,
     WorkedStep,
+    by_hand,
+    by_torch,
     explained,
     numbers,
     set_matrix,
@@ -24,6 +27,7 @@ T = Texts("worked_002")
 
 WIDTH = 64  # of queries and keys, in the paper; its root is the 8 of the figure
 FIGURE = "Alammar 2018"
+SDPA = "scaled_dot_product_attention"
 SENTENCE = ("I", "am", "a", "student")
 OWN = (3.0, 6.0, 9.0, 1.0)  # e to the power of each word's score for itself; 1 for the others
 
@@ -52,6 +56,9 @@ def thinking() -> WorkedExample:
     trace, output = traced(layer, lambda: layer(words), "002:15", ("Thinking", "Machines"))
     itself, other = explained(trace, 0).looks
     mixture = output[0]
+    with torch.no_grad():
+        parts = layer.query(words), layer.general.key(words), layer.general.value(words)
+        theirs = functional.scaled_dot_product_attention(*parts)
     return WorkedExample(
         T.quote("15"),
         T("thinking_title"),
@@ -77,18 +84,26 @@ def thinking() -> WorkedExample:
                 Noted("0.88", 0.88, 0.005),
             ),
             WorkedStep(SUM, T("said_sum_2"), float(mixture[1]), Noted("0.12", 0.12, 0.005)),
+            *(
+                WorkedStep(
+                    SUM,
+                    T("said_machines", place=place),
+                    float(output[1, place]),
+                    by_torch(SDPA, float(theirs[0, 1, place])),
+                )
+                for place in (0, 1)
+            ),
         ),
         trace,
     )
 
 
 def scores_of(itself: KeyTerms, other: KeyTerms) -> Iterator[WorkedStep]:
-    """The products and the scores of both keys, which a published figure has."""
-    for number, look, noted in ((1, itself, 112), (2, other, 96)):
-        drawn = Noted(str(noted), float(noted), 0.0, FIGURE)
-        yield WorkedStep(QUERIES, same(f"q1·k{number} = {look.product:g}"), look.product, drawn)
+    """The products of both keys, which were chosen, and their scores, which a figure has."""
+    for number, look in ((1, itself), (2, other)):
+        yield WorkedStep(QUERIES, same(f"q1·k{number} = {look.product:g}"))
     for look, noted in ((itself, 14), (other, 12)):
-        drawn = Noted(str(noted), float(noted), 0.0, FIGURE)
+        drawn = Noted(str(noted), float(noted), 0.0, "figure", FIGURE)
         divided = same(f"{look.product:g} / √{WIDTH} = {look.score:g}")
         yield WorkedStep(SCALED, divided, look.score, drawn)
 
@@ -106,6 +121,7 @@ def first_cell() -> WorkedExample:
     matrix = torch.from_numpy(trace.sites[0].weights[0])
     rows, columns = matrix.sum(dim=1), matrix.sum(dim=0)
     first = explained(trace, 0).looks[0]
+    theirs = (torch.diag(scores) / math.sqrt(size)).softmax(-1)
     return WorkedExample(
         CELL,
         T("first_cell_title"),
@@ -118,7 +134,13 @@ def first_cell() -> WorkedExample:
                     f"3 / 6 = {first.weight:.4f}"
                 ),
                 first.weight,
-                Noted("0.5", 0.5, 1e-6),
+                by_torch("softmax", float(theirs[0, 0])),
+            ),
+            WorkedStep(
+                CELL,
+                T("said_second", weight=float(matrix[1, 1])),
+                float(matrix[1, 1]),
+                by_hand("6 / (6 + 1 + 1 + 1)", "0.6667"),
             ),
             WorkedStep(
                 T.quote("9"),

@@ -24,7 +24,7 @@ T = Texts("worked_003")
 A, NEAR, OTHER, FAR = [2.0, 3.0], [4.0, 5.0], [-5.0, 2.0], [40.0, 50.0]
 QUERY = [1.0, 2.0]
 FOUR = ([2.0, -1.0], [-1.0, 0.0], [1.0, 1.0], [0.5, 0.5])
-SHARE = 0.88
+SCORES = 14.0, 12.0  # of "Thinking" in lecture 002, as a figure of Alammar 2018 has them
 
 CLOSER = T.quote("12")
 FIRST = T.quote("13")
@@ -67,9 +67,12 @@ def products() -> WorkedExample:
                 other.product,
                 Noted("-4", -4.0, 0.0),
             ),
-            WorkedStep(SECOND, same(f"2 x -5 = {left:g}"), left, Noted("-4", -4.0, 0.0), not_equal),
             WorkedStep(
-                SECOND, same(f"3 x 2 = {right:g}"), right, Noted("-4", -4.0, 0.0), not_equal
+                SECOND,
+                same(f"2 x -5 = {left:g}; 3 x 2 = {right:g}"),
+                left,
+                Noted("-4", -4.0, 0.0),
+                not_equal,
             ),
             WorkedStep(
                 CLOSER,
@@ -87,8 +90,8 @@ def products() -> WorkedExample:
 
 
 def mixture() -> WorkedExample:
-    """0.88 A + 0.12 B, where A and B are two directions."""
-    scores = torch.tensor([SHARE, 1 - SHARE]).log().view(1, 1, 1, 2)
+    """0.88 A + 0.12 B, where A and B are two directions, from scores that give these shares."""
+    scores = torch.tensor(SCORES).view(1, 1, 1, 2)
     values = torch.eye(2).view(1, 1, 2, 2)
     mixed = attend_by_scores(scores, values)[0][0, 0, 0]
     share = float(mixed[0] ** 2 / (mixed**2).sum())
