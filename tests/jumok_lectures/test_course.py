@@ -5,6 +5,7 @@ import io
 import itertools
 import json
 import re
+import shlex
 from pathlib import Path
 
 import nbformat
@@ -33,6 +34,7 @@ LANGUAGES = ("en", "ko")
 QUOTE = re.compile(r"^> “(.+)” \((\d{3}):(\d+)\)$", re.MULTILINE)
 HEADING = re.compile(r"^##? ", re.MULTILINE)
 COMMANDS = re.compile(r"^```bash\n(.*?)^```\n", re.DOTALL | re.MULTILINE)
+DEMO = "demo/smallworld-en-ko/model"
 MOVING = sorted((home() / "figures").glob("*-moving.svg"))
 each_chapter = pytest.mark.parametrize("chapter", ALL, ids=lambda each: each.number)
 
@@ -101,6 +103,18 @@ def test_its_commands_and_labs_exist(chapter):
     labs = re.findall(r"<!-- lab: ([\w-]+) -->", chapter.text("en"))
     assert labs
     assert {*labs} <= {lab.name for lab in LABS}
+
+
+@each_chapter
+def test_its_explanations_are_printed(chapter, tiny_bundle):
+    [block] = COMMANDS.findall(chapter.text("en"))
+    for command in block.splitlines():
+        # The tiny model's tokens are shorter than words: a row is given by its number.
+        other = {DEMO: str(tiny_bundle), "student": "2"}
+        words = [other.get(each, each) for each in shlex.split(command)]
+        if words[1] == "explain":
+            done = CliRunner().invoke(app, words[1:])
+            assert done.exit_code == 0, (command, done.output, done.exception)
 
 
 def test_verdicts_and_figures_are_up_to_date():
