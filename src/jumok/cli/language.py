@@ -1,5 +1,8 @@
-"""The language of `--help` and of errors: korean.toml has the Korean of the English texts."""
+"""The language of `--help` and of errors: korean.toml has the Korean of the texts of help, and
+korean_errors/ that of the sentences of errors, in files by area.
+"""
 
+import json
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -18,8 +21,25 @@ PARTS = {"error": "오류", "expected": "기대한 것", "got": "받은 것", "d
 
 @cache
 def table() -> Mapping[str, Mapping[str, str]]:
-    """The Korean texts, by group and by what they translate."""
+    """The Korean texts of help, by group and by what they translate."""
     return tomllib.loads(resources.files("jumok.cli").joinpath("korean.toml").read_text("utf-8"))
+
+
+@cache
+def sentences(group: str) -> Mapping[str, str]:
+    """The Korean sentences by their English templates: "errors", or "usage" for typer's own.
+
+    {} in a template is a value or another sentence; {0} and {1} in the Korean are the first and the
+    second of them.
+    """
+    if group == "usage":
+        return table()[group]
+    areas = resources.files("jumok.cli").joinpath("korean_errors").iterdir()
+    return {  # JSON: as TOML so many take 60 ms to read
+        english: korean
+        for area in areas
+        for english, korean in json.loads(area.read_text("utf-8")).items()
+    }
 
 
 def translated(command: Any, name: str) -> Any:
@@ -118,23 +138,45 @@ def said(error: JumokError) -> str:
     return "\n".join(lines)
 
 
-def _sentence(english: str, group: str, depth: int = 2) -> str:
-    """A sentence in Korean, by its template in a group: {} is a value or another sentence.
+def _sentence(english: str, group: str, depth: int = 3) -> str:
+    """A sentence in Korean, by the template that says most of those that fit.
 
     Args:
         depth: of the sentences within it that are translated, too.
     """
-    for template, korean in table()[group].items():
-        if (values := _values(template, english)) is not None:
-            inner = (_sentence(each, group, depth - 1) for each in values) if depth else values
+    if (whole := sentences(group).get(english)) is not None:
+        return whole.format()
+    for parts, korean in _templates(group, english[:4]):
+        if (values := _values(parts, english)) is not None:
+            inner = (_lines(each, group, depth - 1) for each in values) if depth else values
             return korean.format(*inner)
     return english
 
 
-def _values(template: str, text: str) -> list[str] | None:
-    """What stands at each {} of the template, the shortest that fits; None: another text."""
-    first, *others = template.split("{}")
-    if not text.startswith(first):
+def _lines(english: str, group: str, depth: int) -> str:
+    """A value, or sentences in lines of their own."""
+    lines = english.split("\n  ")
+    return "\n  ".join(_sentence(line, group, depth) for line in lines)
+
+
+@cache
+def _templates(group: str, start: str) -> list[tuple[list[str], str]]:
+    """The templates of what starts so: what stands around each {}, and the Korean.
+
+    Those that say most come first.
+    """
+    found = [
+        (template.split("{}"), korean)
+        for template, korean in sentences(group).items()
+        if "{}" in template and start.startswith(template.partition("{}")[0][: len(start)])
+    ]
+    return sorted(found, key=lambda each: -sum(map(len, each[0])))
+
+
+def _values(parts: list[str], text: str) -> list[str] | None:
+    """What stands between the parts of a template, the shortest that fits; None: another text."""
+    first, *others = parts
+    if not (text.startswith(first) and text.endswith(others[-1])):
         return None
     text, values = text[len(first) :], []
     for number, part in enumerate(others, 1):
@@ -143,4 +185,4 @@ def _values(template: str, text: str) -> list[str] | None:
             return None
         values.append(text[:place])
         text = text[place + len(part) :]
-    return None if text else values
+    return values

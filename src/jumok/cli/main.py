@@ -52,6 +52,7 @@ class Verbs(LateGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Reads the words before the command."""
+        _take_language(args)
         with faults_in_korean(self):
             return super().parse_args(ctx, args)
 
@@ -122,10 +123,17 @@ def _say_version(wanted: bool) -> bool:
     return wanted
 
 
-def _in_language(wanted: str | None) -> str | None:
-    if wanted:  # the commands are imported later, and read it from here
-        os.environ["JUMOK_LANG"] = wanted
-    return wanted
+def _take_language(words: list[str]) -> None:
+    """Takes --lang from the words before the command, so that faults in them are told in it."""
+    left = iter(words)
+    for word in left:
+        option, equals, value = word.partition("=")
+        if option in ("--lang", "--plugin") and not equals:
+            value = next(left, "")
+        if option == "--lang" and value in ("en", "ko"):
+            os.environ["JUMOK_LANG"] = value  # the commands are imported later, and read it there
+        if not option.startswith("-"):
+            return
 
 
 @app.callback()
@@ -138,11 +146,7 @@ def jumok(
     ] = False,
     lang: Annotated[
         Literal["en", "ko"] | None,
-        typer.Option(
-            is_eager=True,
-            callback=_in_language,
-            help="Language of help and errors (default: that of the system).",
-        ),
+        typer.Option(help="Language of help and errors (default: that of the system)."),
     ] = None,
     plugin: Annotated[
         list[Path] | None,
@@ -152,7 +156,7 @@ def jumok(
         ),
     ] = None,
 ) -> None:
-    """Loads the plugins; --version has been handled by its callback."""
+    """Loads the plugins; --version and --lang have been handled."""
     del show_version, lang
     for file in plugin or ():
         load_plugin(file)
