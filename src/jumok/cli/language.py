@@ -118,6 +118,11 @@ def said(error: JumokError) -> str:
     return "\n".join(lines)
 
 
+def noted(note: str) -> str:
+    """A note of translations in the reader's language."""
+    return _sentence(note, "notes") if language() == "ko" else note
+
+
 def _sentence(english: str, group: str, depth: int = 2) -> str:
     """A sentence in Korean, by its template in a group: {} is a value or another sentence.
 
