@@ -137,7 +137,7 @@ def _sentence(english: str, group: str, depth: int = 2) -> str:
 
 
 def _values(template: str, text: str) -> list[str] | None:
-    """What stands at each {} of the template, the shortest that fits; None: another text."""
+    """The text at each {} of the template, the shortest that fits; None: another text."""
     first, *others = template.split("{}")
     if not text.startswith(first):
         return None
