@@ -115,6 +115,7 @@ interface RawFindings {
   gold?: GoldLinks;
   own_output?: string;
   frequent: number[];
+  unseen: number[];
 }
 
 interface Setting {

@@ -201,7 +201,10 @@ function show() {
     ? words().sure(Math.round(100 * Math.min(...sure))) + (model().calibrated ? "" : ` (${words().uncalibrated})`) : "";
   parts.sure.title = model().calibrated ? `${words().worth}: ${model().calibrated}` : words().own;
   const noted = new Set(state.answers.flatMap((each) => each?.notes ?? []));
-  parts.notes.textContent = Object.entries(words().notes).filter(([code]) => noted.has(code)).map(([, said]) => said).join(" ");
+  const unknown = [...new Set(state.answers.flatMap((each) => each?.unknown_words ?? []))];
+  if (unknown.length) noted.delete("unknown-words"); // they are named
+  parts.notes.textContent = [...(unknown.length ? [words().unknown(unknown.join(", "))] : []),
+    ...Object.entries(words().notes).filter(([code]) => noted.has(code)).map(([, said]) => said)].join(" ");
   const single = state.answers.length === 1 ? state.answers[0] : null;
   parts.others.replaceChildren(...(single?.alternatives?.length
     ? [element("h2", { class: "muted" }, words().alternatives), element("ul", { class: "others" }, ...single.alternatives.map((each) => element("li", {}, each.text)))] : []));

@@ -20,6 +20,8 @@ export const FINDINGS = {
     finding: {
       unknown: [WORDS, " has letters that the model has no token for."],
       unknowns: ["These words have letters that the model has no token for: ", WORDS, "."],
+      unseen: ["The training data did not have ", WORDS, ": the model does not know this word."],
+      unseens: ["The training data did not have these words, and the model does not know them: ", WORDS, "."],
       dropped: ["No written word attended most to ", WORDS, ", or became less probable without it: perhaps it was left out."],
       droppeds: ["No written word attended most to these, or became less probable without them: ", WORDS, ". Perhaps they were left out."],
       added: [WORDS, " attended to no word in particular, and no word of the source made it more probable: perhaps it was added."],
@@ -49,6 +51,8 @@ export const FINDINGS = {
     finding: {
       unknown: [WORDS, " — 모델에 토큰이 없는 글자가 들어 있습니다."],
       unknowns: ["모델에 토큰이 없는 글자가 든 단어: ", WORDS, "."],
+      unseen: [WORDS, " — 학습 데이터에 없던 단어여서 모델이 그 뜻을 모릅니다."],
+      unseens: ["학습 데이터에 없던 단어여서 모델이 뜻을 모르는 것: ", WORDS, "."],
       dropped: [WORDS, " — 이 단어에 가장 많이 주목한 번역 단어도, 이 단어 없이 확률이 줄어드는 번역 단어도 없습니다. 빠뜨렸을 수 있습니다."],
       droppeds: ["가장 많이 주목한 번역 단어도, 없을 때 확률이 줄어드는 번역 단어도 없는 것: ", WORDS, ". 빠뜨렸을 수 있습니다."],
       added: [WORDS, " — 어느 단어에도 특별히 주목하지 않았고, 이 단어의 확률을 높인 원문 단어도 없습니다. 덧붙였을 수 있습니다."],

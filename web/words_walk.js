@@ -163,20 +163,20 @@ const KO = {
     mask: ({ hidden, count }) => hidden
       ? `마스크는 키 ${count}개 중 이 쿼리가 볼 수 없는 ${hidden}개를 가립니다. 그 점수는 −∞가 됩니다.`
       : `여기서는 마스크가 아무것도 가리지 않습니다. 이 쿼리는 키 ${count}개 모두에 주목할 수 있습니다.`,
-    exp: ({ top, sum, sink }) => `softmax의 앞부분: 점수에서 가장 큰 점수 ${with_(top, "을")} 뺀 만큼 e를 거듭제곱합니다. 가장 큰 것은 1, 나머지는 그보다 작고, 합은 ${number(sum)}입니다${sink ? "(헤드의 싱크 포함)" : ""}.`,
+    exp: ({ top, sum, sink }) => `softmax의 앞부분: e의 (점수 − 가장 큰 점수 ${number(top)}) 제곱을 구합니다. 가장 큰 것은 1, 나머지는 그보다 작고, 합은 ${number(sum)}입니다${sink ? "(헤드의 싱크 포함)" : ""}.`,
     weights: ({ name, power, sum, weight, redone, linear }) => !redone
       ? `기록된 가중치입니다. “${name}”의 가중치가 ${number(weight)}, 곧 ${percent(weight)}로 가장 큽니다.`
       : linear
         ? `여기에는 softmax가 없습니다. 곱을 모두의 합으로 나눕니다. “${name}”: ${number(power)} / ${number(sum)} = ${number(weight)}, 곧 ${percent(weight)}.`
-        : `softmax의 뒷부분: 각각을 합으로 나눕니다. “${name}”: ${number(power)} / ${number(sum)} = ${number(weight)}, 곧 주목의 ${percent(weight)}입니다.`,
+        : `softmax의 뒷부분: 각각을 합으로 나눕니다. “${name}”: ${number(power)} / ${number(sum)} = ${number(weight)}, 곧 ${percent(weight)}입니다.`,
     sum: ({ name, weight, sofar, recurrence }) => recurrence
       ? `“${name}”의 입력을 상태 z에 더합니다. 차원마다 가중치가 다르며, 단어가 들어온 정도에 그 뒤의 망각 게이트를 모두 곱한 값입니다. 가중치의 평균은 ${number(weight)}, 지금까지의 합은 ${percent(sofar)}이고 나머지는 빈 상태의 몫입니다.`
-      : `“${name}”의 값(value)에 ${with_(weight, "을")} 곱해 결과 z에 더합니다. 지금까지 주목의 ${percent(sofar)}를 썼습니다.`,
-    sumOthers: ({ count, weight, sofar }) => `나머지 키 ${count}개의 가중치는 모두 ${number(weight)}입니다. 그 값(value)들도 더합니다. 지금까지 주목의 ${percent(sofar)}를 썼습니다.`,
+      : `“${name}”의 값(value)에 ${with_(weight, "을")} 곱해 결과 z에 더합니다. 지금까지 더한 가중치의 합은 ${percent(sofar)}입니다.`,
+    sumOthers: ({ count, weight, sofar }) => `나머지 키 ${count}개의 가중치는 모두 ${number(weight)}입니다. 그 값(value)들도 더합니다. 지금까지 더한 가중치의 합은 ${percent(sofar)}입니다.`,
     result: ({ name, weight, count, width }) => `키 ${count}개 중 “${name}”의 가중치가 ${number(weight)}(${percent(weight)})로 가장 큽니다. 값(value)마다 가중치를 곱해 모두 더한 것이 결과 z, 곧 숫자 ${width}개입니다.`,
     mixed: ({ heads, head, width }) => heads > 1
-      ? `헤드 ${heads}개가 찾은 것을 나란히 놓으면 숫자 ${width}개입니다. 지금까지 따라온 헤드 ${head}에 테두리가 있습니다.`
-      : `어텐션이 찾은 것, 숫자 ${width}개입니다.`,
+      ? `헤드 ${heads}개의 출력을 이어 붙이면 숫자 ${width}개입니다. 지금까지 따라온 헤드 ${head}에 테두리가 있습니다.`
+      : `어텐션의 출력, 숫자 ${width}개입니다.`,
     output: ({ width, length, biased, recurrence }) => recurrence
       ? `상태에서 음수인 것은 0이 됩니다(ReLU). 순환 층이 더하는 숫자 ${width}개이며, 벡터의 길이는 ${number(length)}입니다.`
       : `출력 행렬 W_O${biased ? "와 편향으로" : "로"} 헤드들을 섞어 숫자 ${width}개로 만듭니다. 어텐션이 더하는 벡터이며 길이는 ${number(length)}입니다.`,
@@ -189,7 +189,7 @@ const KO = {
     fedSum: ({ a, b, c }) => `이것도 더합니다. 첫째 성분: ${number(a)} ${plus(b)} = ${number(c)}.`,
     fedNormed: ({ mean, spread, rms, name }) => normKo(mean, spread, rms, name),
     cell: ({ word, width, gate, luong }) => luong
-      ? `이 단계의 상태 s(숫자 ${width}개)가 물었고, z는 그 상태가 찾은 문맥입니다.`
+      ? `이 단계의 상태 s(숫자 ${width}개)가 쿼리이고, z는 그 결과인 문맥 벡터입니다.`
       : `문맥 z${gate === null ? "" : `에 게이트 ${with_(gate, "을")} 곱한 것`}와 읽은 단어(숫자 ${word}개)가 순환 셀에 들어가 새 상태, 숫자 ${width}개가 됩니다.`,
     known: ({ width, parts }) => `상태, 문맥${parts > 2 ? ", 단어" : ""} 벡터를 나란히 놓습니다. 숫자 ${width}개에서 다음 단어를 예측합니다.`,
     shown: ({ width }) => `tanh가 있는 층 하나를 더 거치면 h, 곧 −1과 1 사이의 숫자 ${width}개가 됩니다.`,

@@ -3,11 +3,13 @@
 import json
 import shutil
 from collections.abc import Iterator
+from dataclasses import asdict
 from types import SimpleNamespace
 
 import httpx
 import pytest
 
+from jumok.bundle.profile import Profile
 from tests.browser.conftest import Reader
 from tests.serving.http.process import ServedProcess, serving
 
@@ -69,6 +71,24 @@ def test_a_text_in_the_target_language_is_noted(browser, server):
     page.wait_for_selector(".written span")
     assert "이미 도착 언어로 쓴 글로 보입니다." in page.locator(".noted").inner_text()
     assert not person.faults
+
+
+def test_words_that_the_training_data_did_not_have_are_named(browser, tiny_bundle, tmp_path):
+    bundle = shutil.copytree(tiny_bundle, tmp_path / "known")
+    config = json.loads((bundle / "config.json").read_text("utf-8"))
+    config["profile"] = asdict(Profile.of(["the cat sat on the mat"] * 3, ["the cat"], 1.0))
+    (bundle / "config.json").write_text(json.dumps(config))
+    with serving(tmp_path, f"known={bundle}") as server:
+        for language, label, said in (
+            ("en-US", "Text", "Words that the training data did not have: Hello, bird."),
+            ("ko-KR", "원문", "학습 데이터에 없던 단어: Hello, bird."),
+        ):
+            person = reader(browser, server, language)
+            person.page.set_default_timeout(60_000)
+            person.page.get_by_label(label, exact=True).fill("Hello, cat! The bird sat.")
+            person.page.wait_for_selector(".written span")
+            assert said in person.page.locator(".noted").inner_text()
+            assert not person.faults
 
 
 def test_terms_are_used_or_said_to_be_missing(browser, server):

@@ -1,16 +1,18 @@
 """A model in a page: offline, the same translations and attention as the engine's in Python."""
 
 import io
+import json
 import random
 import re
 import unicodedata
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
 import sentencepiece
 from playwright.sync_api import expect
 
+from jumok.bundle.profile import Profile
 from jumok.bundle.quantising import write_quantised
 from jumok.bundle.reading import TOKENIZER, read_bundle
 from jumok.data.pieces import read_pieces
@@ -18,6 +20,7 @@ from jumok.data.tokenizer import Tokenizer, normalize
 from jumok.engine.structures import library
 from jumok.engine.wasm import SIMD_FLAG, build_module, engine_wasm, missing_compiler
 from jumok.systems.in_page.translator import WebTranslator
+from jumok.systems.translation.judging import Judge
 from jumok.systems.translation.kept.edges import core
 from smallworld.corpus import pairs
 from tests.browser.bare import SHORT, check_weights, on_plain_processor
@@ -57,6 +60,27 @@ def test_the_page_reads_and_copies_what_python_does(asked, exported):
     assert edged["output"] == f"1. “{bare['output']}” ²"
     assert edged["findings"]["written"] == bare["findings"]["written"]
     assert (copied["output"], copied["sites"]) == ("20 %", [])
+
+
+def test_the_page_knows_the_words_of_the_training_data_as_python_does(asked, tmp_path):
+    folder = transformer(tmp_path / "model")
+    profile = Profile.of([text for text in SENTENCES[:100] for _ in range(3)], SENTENCES, 1.0)
+    _give_profile(folder, profile)
+    page = asked(WebTranslator(read_bundle(folder), "int8", SHORT))
+    judge = Judge(("en", "ko"), profile)
+    texts = [*SENTENCES[100:130], "Hello, “dog”! 1,234 GROẞE ﬁne ΣΟΦΟΣ? 고양이가"]
+    tokenizer = Tokenizer.load(folder / TOKENIZER)
+    read = [tokenizer.decode(tokenizer.encode(text[slice(*core(text))])) for text in texts]
+    found = [page("looked", {"text": text})["findings"]["unseen"] for text in texts]
+    assert found == [list(judge.unknown_words(text)) for text in read]
+    assert found[-1][0] == 0
+    assert 0 < sum(map(bool, found)) < len(found)
+
+
+def _give_profile(folder, profile) -> None:
+    config = json.loads((folder / "config.json").read_text("utf-8"))
+    config["profile"] = asdict(profile)
+    (folder / "config.json").write_text(json.dumps(config))
 
 
 @pytest.mark.parametrize(

@@ -293,3 +293,15 @@ def test_the_label_opens_with_what_made_it(opened, folders):
         for width in (1280, 400):
             reader.page.set_viewport_size({"width": width, "height": 800})
             assert reader.serious() == []
+
+
+def test_words_that_the_training_data_did_not_have_are_named(opened):
+    """By the trace alone: the browser's own rule is compared in test_page_exported.py."""
+    recorded = trace()
+    texts = shown(recorded.axes["source"])
+    for unseen, said in (
+        ((1,), f"The training data did not have “{texts[1]}”: the model does not know this word."),
+        ((), ""),
+    ):
+        told = replace(recorded, findings=replace(recorded.findings, unseen=unseen))
+        assert finding(opened(told, view="overview"), "unseen") == said

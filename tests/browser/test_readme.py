@@ -34,6 +34,7 @@ needs_hangul = pytest.mark.skipif(
     hangul_font() is None,
     reason="the README draws figures with Hangul, and no font here has it: apt install fonts-nanum",
 )
+MEASURED = ("benchmarks.md", "benchmarks/serving.md")
 PAGES = "https://github.com/jumok/jumok/blob/main/"
 PICTURES = "https://raw.githubusercontent.com/jumok/jumok/main/"
 
@@ -69,6 +70,17 @@ def test_links_lead_somewhere_from_everywhere(readme):
         assert place != link, link
         assert (ROOT / place.partition("#")[0]).is_file()
     assert len(links) > 5
+
+
+@pytest.mark.parametrize("readme", ["README.md", "README.ko.md"])
+def test_speeds_are_those_of_the_benchmarks(readme):
+    """Of each row of the table, every number stands in the measured tables."""
+    measured = "".join((ROOT / "docs" / page).read_text("utf-8") for page in MEASURED)
+    rows = re.findall(r"^\|[^|]+(?:\|[ *\d,–]*){6}\|$", (ROOT / readme).read_text("utf-8"), re.M)
+    numbers = [number for row in rows for number in re.findall(r"\d+,\d+|\b\d{3}\b", row)]
+    assert len(numbers) == 17
+    cells = set(re.findall(r"\| \**([\d,]+)\** (?=\|)", measured))
+    assert set(numbers) <= cells
 
 
 @pytest.fixture

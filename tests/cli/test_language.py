@@ -12,7 +12,10 @@ import typer
 
 from jumok.cli.language import said, table
 from jumok.cli.main import app
+from jumok.cli.translation import NoteCounter
 from jumok.errors import DataError, Location
+from jumok.systems.translation.judging import NOTES
+from jumok.systems.translation.result import Translation
 
 ROOT = Path(__file__).parents[2]
 NONE = dict.fromkeys(("JUMOK_LANG", "LC_ALL", "LC_MESSAGES", "LANG"))
@@ -122,6 +125,19 @@ def test_errors_that_are_translated_exist():
     for english, korean in table()["errors"].items():
         assert any(fits(english, each) for each in known), english
         assert english.count("{}") == korean.count("{}"), english
+
+
+def test_every_note_has_its_korean(monkeypatch):
+    monkeypatch.setenv("JUMOK_LANG", "ko")
+    counter = NoteCounter("line")
+    words = tuple(f"word{number}" for number in range(12))
+    list(counter.counted([Translation("", notes=tuple(NOTES), unknown_words=words)]))
+    lines = list(counter.lines())
+    assert len(lines) == len(NOTES)
+    for line, code in zip(lines, NOTES, strict=True):
+        assert re.fullmatch(rf"알림: {code}: 1줄, 처음은 1번째 줄: [^a-z]*(word.*)?", line), line
+    named = ", ".join(words[:10])
+    assert any(line.endswith(f"학습 데이터에 없던 단어: {named} 외 2개") for line in lines)
 
 
 def fits(template: str, text: str) -> bool:

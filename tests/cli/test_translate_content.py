@@ -79,18 +79,25 @@ def said(output: str) -> list[str]:
     return [line for line in output.splitlines() if re.match(r"note: (target|unknown)-", line)]
 
 
-def test_odd_lines_are_counted_once_and_marked_on_request(tiny_bundle: Path, odd: Path) -> None:
+def test_odd_lines_are_counted_once_and_marked_on_request(
+    tiny_bundle: Path, odd: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     out, err = ran("translate", tiny_bundle, odd, *SHORT, "--flags")
     notes = [set(line.rsplit("\t", 1)[1].split(",")) for line in out.split("\n")[:-1]]
     sources = {"target-language", "unknown-script"}
     expected = [set(), {"target-language"}, {"unknown-script"}, {"target-language"}]
     assert [each & sources for each in notes] == expected
     assert said(err) == [
-        "note: target-language: 2 lines, the first is 2: written in the script of the target "
-        "language",
-        "note: unknown-script: 1 line, the first is 3: written in a script that the source "
-        "language does not use",
+        "note: target-language: 2 lines, the first is 2: the text is in the script of the "
+        "target language",
+        "note: unknown-script: 1 line, the first is 3: the text is in a script that the "
+        "source language does not use",
     ]
+    monkeypatch.setenv("JUMOK_LANG", "ko")
+    _, err = ran("translate", tiny_bundle, odd, *SHORT)
+    assert (
+        "알림: unknown-script: 1줄, 처음은 3번째 줄: 원문의 언어가 쓰지 않는 문자로 쓴 글\n" in err
+    )
     out, _ = ran("translate", tiny_bundle, odd, *SHORT, "--json")
     assert "target-language" in json.loads(out.splitlines()[3])["notes"]
     plain, _ = ran("translate", tiny_bundle, odd, *SHORT)

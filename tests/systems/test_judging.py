@@ -1,16 +1,19 @@
 """What is said of a translation: sources that the model cannot know, and outputs that are none."""
 
 import json
+from collections import Counter
 from itertools import islice
 
 import pytest
 
-from jumok.bundle.profile import Profile
+from jumok.bundle.confidence import Calibration
+from jumok.bundle.profile import SEEN, Profile, stripped
 from jumok.decoding import DecodingOptions
 from jumok.decoding.options import FOR_TRANSLATION
 from jumok.engine.structures import library
 from jumok.errors import BundleError
 from jumok.systems.translation.judging import Judge
+from jumok.systems.translation.result import Translation
 from jumok.systems.translation.translator import Translator
 from smallworld import pairs
 from tests.systems.test_ordinary_module import transformer
@@ -48,16 +51,47 @@ def test_scripts_of_sources(languages, text, notes):
 
 def test_texts_of_another_language_are_mostly_unknown(profile):
     judge = Judge(("en", "de"), profile)
-    shares = judge.unknown([*HELD, "Der Hund bellt im Garten.", "Xqzv wpfk jhgr"])
-    noted = [bool(judge.odd_source("text", share)) for share in shares]
-    assert sum(noted[:-2]) <= 1
-    assert noted[-2:] == [True, True]
-    assert judge.odd_source("text", shares[-1]) == ("unknown-words",)
+    texts = [*HELD, "Der Hund bellt im Garten.", "Xqzv wpfk jhgr"]
+    notes = [judge.odd_source(text, *judge.unknown([text])) for text in texts]
+    named = [bool(judge.unknown_words(text)) for text in HELD]
+    assert sum(map(bool, notes[:-2])) <= 1 + sum(named) < 0.1 * len(HELD)
+    assert notes[-2:] == [("unknown-words",), ("unknown-words",)]
+    known = "a a a a a a a"  # one word, which is too short for an n-gram of its own
+    assert not judge.unknown_words(known)
+    assert judge.odd_source(known, *judge.unknown([known])) == ("unknown-words",)
     typing_error = profile.unknown(
         ["The cat saw a dog.", "The cta saw a dog.", "THE CAT SAW A DOG."]
     )
     assert typing_error[0] == typing_error[2] < typing_error[1]
     assert list(profile.unknown(["", "a"])) == [0.0, 0.0]
+
+
+def test_words_that_the_training_data_did_not_have_are_named(profile):
+    judge = Judge(("en", "ko"), profile)
+    assert judge.unknown_words("Hello! My name is “Mina”.") == {0: "Hello", 2: "name"}
+    assert judge.unknown_words("The weather is nice, (perhaps) 12:30.") == {
+        1: "weather",
+        3: "nice",
+        4: "perhaps",
+    }
+    held = [judge.unknown_words(text) for text in HELD]
+    counts = Counter(stripped(word.casefold()) for text in TRAINED for word in text.split())
+    named = {word.casefold() for words in held for word in words.values()}
+    assert named
+    assert all(counts[word] < SEEN for word in named)
+    assert Judge(("zh", "ko"), profile).unknown_words("Hello!") == {}
+    assert Judge(("en", "ko")).unknown_words("Hello!") == {}
+    assert judge.unknown_words("...") == {}
+    found = judge.judged(Translation("안녕", token_log_probabilities=(-1.0,)), "Hello!", 0.6)
+    assert (found.unknown_words, found.notes) == (("Hello",), ("unknown-words",))
+
+
+@pytest.mark.parametrize(("own", "notes"), [(0.66, ("uncertain",)), (0.67, ())])
+def test_low_confidences_are_noted_where_they_are_calibrated(own, notes):
+    written = Translation("개", token_log_probabilities=(-0.1,), confidence=own)
+    as_it_is = Calibration(scale=1.0, shift=0.0)
+    assert Judge(("en", "ko"), None, as_it_is).judged(written, "A dog", 0.0).notes == notes
+    assert Judge(("en", "ko")).judged(written, "A dog", 0.0).notes == ()
 
 
 def test_a_profile_is_the_same_for_texts_together_and_alone(profile):

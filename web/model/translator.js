@@ -3,6 +3,7 @@
 import { Refused, answered, pacer } from "./answering.js";
 import { betweenEdges, edgesOf } from "./edges.js";
 import { Engine } from "./engine.js";
+import { Profile } from "./profile.js";
 import { sitesOf, stepsOf, textAxis } from "./recorded.js";
 import { END, START, Tokenizer, isWritable, normalize, strip, withSpaces } from "./tokenizer.js";
 
@@ -18,6 +19,7 @@ export class Translator {
     this.tokenizer = tokenizer;
     this.engine = engine;
     this.core = edgesOf(facts.edges);
+    this.profile = facts.profile && new Profile(facts.profile);
   }
 
   /** The rules of a search for a source of this many tokens, END included: decoding/limits.py. */
@@ -75,7 +77,7 @@ export class Translator {
         ...sitesOf("cross", engine, target, source, found, facts),
       ],
       steps: stepsOf(tokenizer, [...found.tokens, END], found),
-      findings: { ...facts.trace.findings, written: found.tokens },
+      findings: { ...facts.trace.findings, written: found.tokens, unseen: this.profile?.unknownWords(tokenizer.decode(read)) ?? [] },
     };
   }
 

@@ -30,7 +30,7 @@ const known = new WeakMap(); // of a trace: every click draws the page again
 
 function computed(trace, state) {
   const at = mapOpened(trace, state.opened);
-  const finders = { unknown, dropped, added, uncertain, differs };
+  const finders = { unknown, unseen, dropped, added, uncertain, differs };
   return Object.entries(finders).flatMap(([kind, find]) => {
     const words = find(at);
     return words.length ? [{ kind, words: words.slice(0, MOST), more: Math.max(0, words.length - MOST) }] : [];
@@ -81,6 +81,13 @@ function unknown(at) {
     if (!map.places.columns[column].some((key) => UNKNOWN.test(tokens[key]))) return [];
     return [{ text, to: at.to(heaviest(at, column), column) }];
   });
+}
+
+/** Words of the source that the training data did not have. */
+function unseen(at) {
+  const { trace, map, crossed } = at;
+  if (!crossed) return [];
+  return (trace.findings.unseen ?? []).filter((column) => column < map.columns.length).map((column) => ({ text: map.columns[column], to: at.to(heaviest(at, column), column) }));
 }
 
 /** The row that gave a column most. */

@@ -1,7 +1,8 @@
 """What the training data of a translator looked like, as far as a translation can be judged by it.
 
 A text with character n-grams that no source of the training data had is one that the model cannot
-know: another language or topic, or a word with a typing error.
+know: another language or topic, or a word with a typing error. A new word whose n-grams all occur
+in other words goes unnoticed.
 """
 
 import base64
@@ -67,7 +68,7 @@ class Profile:
             usual: sources that the model was not trained on.
             ratio, cases: as the attributes.
         """
-        hashes, _ = _hashes(texts)
+        hashes, _ = _hashes([_plain(text) for text in texts])
         seen, counts = np.unique(hashes, return_counts=True)
         order = np.argsort(-counts, kind="stable")[:MOST_GRAMS]
         kept = seen[order][counts[order] >= SEEN]
@@ -86,16 +87,36 @@ class Profile:
 
     def unknown(self, texts: Sequence[str]) -> npt.NDArray[np.float64]:
         """The share of each text's n-grams that no source of the training data had, 0 to 1."""
-        hashes, sizes = _hashes(texts)
+        missing, sizes = self._missing([_plain(text) for text in texts])
+        return missing / np.maximum(sizes, 1)
+
+    def unknown_words(self, words: Sequence[str]) -> tuple[int, ...]:
+        """The indices of the words with an n-gram that no source of the training data had.
+
+        The signs around a word and the space after it do not count: words are at the ends of
+        sentences that were never there in the training data.
+        """
+        plain = [_plain(stripped(word))[:-1] for word in words]
+        missing, _ = self._missing(plain)
+        lettered = [any(map(str.isalpha, word)) for word in words]
+        return tuple(np.flatnonzero((missing > 0) & lettered).tolist())
+
+    def _missing(self, plain: Sequence[str]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """How many of each text's n-grams are not in the table, and how many it has."""
+        hashes, sizes = _hashes(plain)
         known = self._table[hashes >> np.uint32(33 - len(self._table).bit_length())]
         rows = np.repeat(np.arange(len(sizes)), sizes)
-        found = np.bincount(rows, known, minlength=len(sizes))
-        return (sizes - found) / np.maximum(sizes, 1)
+        return np.bincount(rows[~known], minlength=len(sizes)), sizes
 
 
-def _hashes(texts: Sequence[str]) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
-    """The hashes of all n-grams of the texts one after another, and the number of each text's."""
-    plain = [_plain(text) for text in texts]
+def stripped(word: str) -> str:
+    """A word without the signs around it."""
+    kept = [place for place, sign in enumerate(word) if sign.isalnum()]
+    return word[kept[0] : kept[-1] + 1] if kept else ""
+
+
+def _hashes(plain: Sequence[str]) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
+    """The hashes of all n-grams of `_plain` texts one after another, and the number of each's."""
     sizes = np.fromiter((max(len(each) - LENGTH + 1, 0) for each in plain), np.int64, len(plain))
     codes = np.frombuffer("".join(plain).encode("utf-32-le", "surrogatepass"), np.uint32)
     if len(codes) < LENGTH:

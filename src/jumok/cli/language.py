@@ -6,7 +6,7 @@ import json
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from typing import Any
 
@@ -27,12 +27,13 @@ def table() -> Mapping[str, Mapping[str, str]]:
 
 @cache
 def sentences(group: str) -> Mapping[str, str]:
-    """The Korean sentences by their English templates: "errors", or "usage" for typer's own.
+    """The Korean sentences by their English templates: "errors", "notes" of
+    translations, or "usage" for typer's own.
 
     {} in a template is a value or another sentence; {0} and {1} in the Korean are the first and the
     second of them.
     """
-    if group == "usage":
+    if group != "errors":
         return table()[group]
     areas = resources.files("jumok.cli").joinpath("korean_errors").iterdir()
     return {  # JSON: as TOML so many take 60 ms to read
@@ -138,6 +139,11 @@ def said(error: JumokError) -> str:
     return "\n".join(lines)
 
 
+def noted(note: str) -> str:
+    """A note of translations in the reader's language."""
+    return _sentence(note, "notes") if language() == "ko" else note
+
+
 def _sentence(english: str, group: str, depth: int = 3) -> str:
     """A sentence in Korean, by the template that says most of those that fit.
 
@@ -159,7 +165,7 @@ def _lines(english: str, group: str, depth: int) -> str:
     return "\n  ".join(_sentence(line, group, depth) for line in lines)
 
 
-@cache
+@lru_cache(maxsize=256)  # starts of sentences may come from outside
 def _templates(group: str, start: str) -> list[tuple[list[str], str]]:
     """The templates of what starts so: what stands around each {}, and the Korean.
 

@@ -3,9 +3,9 @@
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import tee
+from itertools import islice, tee
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from jumok.systems.translation.translator import Translator
 
 OWN_CHARSET = {"docx", "html", "ipynb", "po", "tmx", "xliff"}
+MOST_NAMED = 10  # unknown words
 LINES_AHEAD = 16  # batches read before the first is translated, to sort lines by length
 
 
@@ -84,6 +85,7 @@ class NoteCounter:
         self._what, self._of = what, of
         self._counts: Counter[str] = Counter()
         self._first: dict[str, int] = {}
+        self._words: dict[str, None] = {}
 
     def counted(
         self, translations: "Iterable[Translation]", start: int = 1
@@ -93,24 +95,36 @@ class NoteCounter:
             self._counts.update(each.notes)
             for code in each.notes:
                 self._first.setdefault(code, number)
+            self._words |= dict.fromkeys(each.unknown_words)
             yield each
 
     def lines(self) -> Iterator[str]:
         """A line for each kind of note."""
         if not self._counts:
             return
-        from jumok.systems.translation.judging import NOTES
+        from jumok.cli.language import noted
+        from jumok.systems.translation.judging import NOTES, UNKNOWN_WORDS
 
         for code, count in self._counts.most_common():
             what = self._what if count == 1 else f"{self._what}s"
             means = f": {NOTES[code]}" if code in NOTES else ""
             first = self._first[code]
-            yield f"{self._of}note: {code}: {count:,} {what}, the first is {first:,}{means}"
+            named = words_named(self._words) if code == UNKNOWN_WORDS else ""
+            note = f"note: {code}: {count:,} {what}, the first is {first:,}{means}{named}"
+            yield self._of + noted(note)
 
     def say(self) -> None:
         """Prints them on stderr."""
         for line in self.lines():
             typer.echo(line, err=True)
+
+
+def words_named(words: Collection[str]) -> str:
+    """The first of some words, behind the note that they belong to."""
+    if not words:
+        return ""
+    more = f" (and {len(words) - MOST_NAMED:,} more)" if len(words) > MOST_NAMED else ""
+    return f": {', '.join(islice(words, MOST_NAMED))}{more}"
 
 
 def document_asked(

@@ -209,6 +209,7 @@ class TraceFindings:
             log-probability when that head alone is ablated.
         own_output: what the model writes by itself, where it was given the output of another.
         frequent: the words of the source that every text has (`jumok.tracing.frequent`).
+        unseen: the words of the source that the training data did not have.
     """
 
     __pydantic_config__: ClassVar[dict[str, Any]] = JUDGED
@@ -226,6 +227,7 @@ class TraceFindings:
     gold: GoldLinks | None = None
     own_output: str | None = None
     frequent: tuple[int, ...] = ()
+    unseen: tuple[int, ...] = ()
 
     @property
     def at_input(self) -> bool:

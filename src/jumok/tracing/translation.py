@@ -59,7 +59,10 @@ def force_translation(translator: Translator, text: str, request: TraceRequest) 
         [*write, END],
         output,
         TraceFindings(
-            written=tuple(write), search=search, frequent=frequent_words(tokenizer, part.ids)
+            written=tuple(write),
+            search=search,
+            frequent=frequent_words(tokenizer, part.ids),
+            unseen=tuple(translator.judge.unknown_words(tokenizer.decode(part.ids))),
         ),
         target=lambda _: _target(model, source, write),
         copied=copied,

@@ -196,10 +196,10 @@ def _difference(case: Case, given: Output, wanted: Tensor) -> Text:
     digits = next(
         (each for each in (4, 8) if _written(numbers[0], each) != _written(numbers[1], each)), 16
     )
-    got, expected = (same(_written(each, digits)) for each in numbers)
+    own, right = (same(_written(each, digits)) for each in numbers)
     if not index:
-        return T("number", case=title, got=got, expected=expected)
-    return T("value", case=title, place=same(str(index)), got=got, expected=expected)
+        return T("number", case=title, got=own, expected=right)
+    return T("value", case=title, place=same(str(index)), got=own, expected=right)
 
 
 def _written(number: float, digits: int) -> str:

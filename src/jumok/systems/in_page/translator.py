@@ -24,6 +24,7 @@ from jumok.systems.in_page.weights import (
 from jumok.systems.loading import load_tokenizer, longest_of, longest_part
 from jumok.systems.native.models import LONGEST_TARGET, lacking, native_model
 from jumok.systems.translation.kept.edges import rule_of_page
+from jumok.systems.translation.sentences import WITHOUT_SPACES, language_code
 
 
 class WebTranslator(PageModel):
@@ -56,11 +57,14 @@ class WebTranslator(PageModel):
         page_tokens(bundle, load_tokenizer(bundle).model)
 
     def _own(self, image: MemoryImage) -> dict[str, Any]:
+        profile, source = self.bundle.config.profile, self.bundle.config.source_language
+        spaced = language_code(source) not in WITHOUT_SPACES
         return {
             **self._attention(),
             "maxTokens": self.max_tokens,
             "tokenizer": self._tokens,
             "edges": rule_of_page(),
+            "profile": None if profile is None or not spaced else profile.grams,
             "rules": {
                 **rules_facts(self.rules),
                 "ratio": self.options.maximum_ratio,

@@ -12,7 +12,7 @@ from math import exp, fsum, log
 import numpy as np
 
 from jumok.bundle.confidence import Calibration, logit
-from jumok.bundle.profile import Profile
+from jumok.bundle.profile import Profile, stripped
 from jumok.config.data import CleanConfig
 from jumok.data.pairs.cleaning.characters import script_of
 from jumok.data.pairs.cleaning.languages import SCRIPTS, main_language
@@ -20,29 +20,33 @@ from jumok.data.pairs.cleaning.rules import differing_lengths
 from jumok.data.tokenizer import plain_words
 from jumok.documents.segment import has_word
 from jumok.systems.translation.result import Translation
+from jumok.systems.translation.sentences import WITHOUT_SPACES, language_code
 
 UNKNOWN_SCRIPT, TARGET_LANGUAGE = "unknown-script", "target-language"
 UNKNOWN_WORDS = "unknown-words"
 EMPTY, COPIED, REPETITION = "empty", "copied", "repetition"
 TOO_LONG, TOO_SHORT = "too-long", "too-short"
 SEARCHED_AGAIN, TERM_FORM = "searched-again", "term-form"
+UNCERTAIN = "uncertain"
 
 NOTES = {
-    UNKNOWN_SCRIPT: "written in a script that the source language does not use",
-    TARGET_LANGUAGE: "written in the script of the target language",
-    UNKNOWN_WORDS: "mostly words that the training data did not have",
-    EMPTY: "translated as nothing",
-    COPIED: "copied instead of translated",
+    UNKNOWN_SCRIPT: "the text is in a script that the source language does not use",
+    TARGET_LANGUAGE: "the text is in the script of the target language",
+    UNKNOWN_WORDS: "the text has words that the training data did not have",
+    EMPTY: "the translation is empty",
+    COPIED: "the text was copied instead of translated",
     REPETITION: "the translation repeats itself",
     TOO_LONG: "the translation is far longer than usual",
     TOO_SHORT: "the translation is far shorter than usual",
     SEARCHED_AGAIN: "the first translation was empty, far too long or too short, or repeated "
     "itself, and another one was searched for",
+    UNCERTAIN: "fewer than two of three translations of this confidence are right",
     TERM_FORM: "a term of the glossary replaced a word; articles and endings may not fit it",
 }
 """What each code in the notes of a translation means."""
 
 USUAL = CleanConfig()  # the thresholds at which pairs are left out of training data
+LEAST_SURE = 2 / 3  # calibrated confidences below this are noted
 BEYOND_USUAL = 1.5  # times the unknown n-grams of usual texts
 MOST_UNKNOWN = 0.15  # the least of them that is noted
 FEWEST_WORDS = 3  # of a text that is copied, or all Latin; shorter ones may be names
@@ -72,21 +76,35 @@ class Judge:
             return [0.0] * len(sources)
         return list(self.profile.unknown(sources).tolist())
 
+    def unknown_words(self, source: str) -> dict[int, str]:
+        """The words that the training data did not have, without the signs around them, by their
+        indices; none where that is not known, or where the language writes no spaces.
+        """
+        if self.profile is None or language_code(self.languages[0]) in WITHOUT_SPACES:
+            return {}
+        words = plain_words(source)
+        return {at: stripped(words[at]) for at in self.profile.unknown_words(words)}
+
     def judged(self, translation: Translation, source: str, unknown: float) -> Translation:
         """The translation with its confidence and notes.
 
         Args:
             unknown: of the source, by `unknown`.
         """
-        own = translation.confidence
+        own, uncertain = translation.confidence, False
         if own is not None and self.calibration is not None:
             own = self.calibration.of(own, self.evidence(translation, source, unknown))
+            uncertain = own < LEAST_SURE
+        odd = self.odd_source(source, unknown)
         notes = (
             *translation.notes,
-            *self.odd_source(source, unknown),
+            *odd,
             *self.faults(source, translation.text),
+            *((UNCERTAIN,) if uncertain else ()),
         )
-        return replace(translation, confidence=own, notes=notes)
+        words = self.unknown_words(source) if UNKNOWN_WORDS in odd else {}
+        named = tuple(words.values())
+        return replace(translation, confidence=own, notes=notes, unknown_words=named)
 
     def evidence(self, translation: Translation, source: str, unknown: float) -> dict[str, float]:
         """What tells right translations from wrong ones besides the model's own confidence: the
@@ -114,7 +132,8 @@ class Judge:
             if _sum(letters, {"LATIN", *own}) < most:
                 return (UNKNOWN_SCRIPT,)
         usual = 0.0 if self.profile is None else BEYOND_USUAL * self.profile.unseen
-        return (UNKNOWN_WORDS,) if unknown > max(MOST_UNKNOWN, usual) else ()
+        strange = unknown > max(MOST_UNKNOWN, usual) or self.unknown_words(text)
+        return (UNKNOWN_WORDS,) if strange else ()
 
     def faults(self, source: str, text: str) -> tuple[str, ...]:
         """What is wrong with a translation, whatever the source says."""

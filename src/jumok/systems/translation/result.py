@@ -46,6 +46,7 @@ class Translation:
             them; tokens and log-probabilities are those of the text with them.
         notes: codes of what is odd about the source or the translation, each once
             (`jumok.systems.translation.judging`).
+        unknown_words: words of the source that the training data did not have.
         terms: the translations of the glossary that are in their places.
         missing_terms: terms of the source without the glossary's translations in the text, no word
             of which is surely theirs.
@@ -62,6 +63,7 @@ class Translation:
     forced: tuple[str, ...] = ()
     inserted: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    unknown_words: tuple[str, ...] = ()
     terms: tuple[str, ...] = ()
     missing_terms: tuple[str, ...] = ()
 

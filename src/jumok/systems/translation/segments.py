@@ -300,6 +300,7 @@ def _join_one(first_words: Sequence[int], parts: Sequence[Translation], joint: s
         forced=tuple(each for part in parts for each in part.forced),
         inserted=tuple(each for part in parts for each in part.inserted),
         notes=noted(parts),
+        unknown_words=tuple(each for part in parts for each in part.unknown_words),
         terms=tuple(each for part in parts for each in part.terms),
         missing_terms=tuple(each for part in parts for each in part.missing_terms),
     )

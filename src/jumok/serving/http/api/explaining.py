@@ -141,6 +141,8 @@ def translation_facts(text: str, answer: Translation | Explained, wanted: frozen
         "score": translation.score,
         "notes": list(translation.notes),
     }
+    if translation.unknown_words:
+        facts["unknown_words"] = translation.unknown_words
     if translation.missing_terms:
         facts["missing_terms"] = translation.missing_terms
     if "confidence" in wanted:

@@ -263,9 +263,15 @@ class Messages:
             values = [part.confidence for part in parts if part.confidence is not None]
             score = fsum(part.score for part in parts)
             sure = min(values, default=None)
-            missing = tuple(each for part in parts for each in part.missing_terms)
             lines.append(
-                Translation(text, score, confidence=sure, notes=noted(parts), missing_terms=missing)
+                Translation(
+                    text,
+                    score,
+                    confidence=sure,
+                    notes=noted(parts),
+                    unknown_words=tuple(each for part in parts for each in part.unknown_words),
+                    missing_terms=tuple(each for part in parts for each in part.missing_terms),
+                )
             )
         return lines
 
