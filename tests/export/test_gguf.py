@@ -1,5 +1,7 @@
 """GGUF files: read again as the same model, and continued by llama.cpp with the same tokens."""
 
+import math
+import re
 from pathlib import Path
 
 import pytest
@@ -12,10 +14,13 @@ from jumok.bundle.writing import write_bundle
 from jumok.cli.verbs.ship.export import write_export
 from jumok.config.causal import CausalConfig
 from jumok.data.texts.tokenizer import ByteTokenizer, train_text_tokenizer
-from jumok.errors import ConfigError
+from jumok.errors import BundleError, ConfigError
 from jumok.export.comparing import GreedyWriter, compare_written
+from jumok.export.format import ExportOptions
+from jumok.export.gguf import writing
 from jumok.export.gguf.comparing import LlamaEngine
-from jumok.export.gguf.writing import obstacle, rows_there
+from jumok.export.gguf.writing import GGUF, obstacle, rows_there
+from jumok.export.run import export_model
 from jumok.interop.checking import TEXTS
 from jumok.interop.importing import read_model, write_imported
 from jumok.models.causal import CausalLanguageModel
@@ -143,6 +148,47 @@ def test_a_trained_output_bias_is_kept_by_qwen2_and_refused_elsewhere(tmp_path):
     with pytest.raises(ConfigError, match="has an output bias"):
         exported(normed, tmp_path / "n.gguf")
     assert not (tmp_path / "n.gguf").exists()
+
+
+@torch.no_grad()
+def test_what_the_file_loses_is_measured_without_llama_cpp(tmp_path):
+    bundle = of_ours(tmp_path / "m")
+    _, said = exported(bundle, tmp_path / "a.gguf")
+    assert re.match("the file as jumok reads it: at [0-9]+ tokens 100.0% of the most", said)
+    held = tuple((text, "") for text in TEXTS)
+    told = {}
+    for precision in ("bf16", "int8"):
+        options = ExportOptions(precision, "m", held_out=held)
+        told[precision] = export_model(bundle, GGUF, tmp_path / f"{precision}.gguf", options)
+    ours = LanguageModel.load(bundle)
+    ids = [ours.tokenizer.encode(text)[:95] for text in TEXTS]
+    losses = [
+        torch.nn.functional.cross_entropy(
+            ours.model.decoder.logits(ours.model.hidden(torch.tensor([[2, *row]])))[0],
+            torch.tensor([*row, 3]),
+            reduction="sum",
+        )
+        for row in ids
+    ]
+    perplexity = math.exp(float(sum(losses)) / sum(len(row) + 1 for row in ids))
+    for precision, words in told.items():
+        found = re.search(rf"perplexity (\S+) in {precision}, (\S+) in fp32, on", words)
+        assert float(found[2]) == pytest.approx(perplexity, rel=0.01)
+        assert float(found[1]) == pytest.approx(perplexity, rel=0.01)
+    apart = [float(re.search(r"differ by (\S+) at most", each)[1]) for each in told.values()]
+    assert min(apart) > 1e-3
+
+
+def test_other_logits_in_the_file_leave_nothing(tmp_path, monkeypatch):
+    """Its tensors are those that were written, and its settings are others."""
+    header = writing._header
+    monkeypatch.setattr(
+        writing, "_header", lambda *given: header(*given) | {"llama.rope.freq_base": 20000.0}
+    )
+    with pytest.raises(BundleError, match="read as another model") as raised:
+        exported(of_ours(tmp_path / "m"), tmp_path / "a.gguf")
+    assert "logits that differ by" in str(raised.value)
+    assert not (tmp_path / "a.gguf").exists()
 
 
 def test_int8_needs_whole_blocks_and_takes_a_quarter(tmp_path):

@@ -34,6 +34,7 @@ LONGEST_INPUT, LONGEST_OUTPUT = 32, 48
 """Tokens of a compared line."""
 SCORED_TOKENS = 512
 """Tokens of a held-out text that a language model scores."""
+UNKNOWN_LOSS = "what it loses was not measured: the data of the model's run is not there"
 TIE = 1e-3
 """By how much the logarithms of two probabilities differ that rounding may exchange."""
 
@@ -207,10 +208,7 @@ def loss_of_engines(
         rows = writer.inputs(options.examples)
         written = [each.written(rows, writer.longest) for each in both]
         equal = sum(one == two for one, two in zip(*written, strict=True))
-        return (
-            f"{equal} of {len(rows)} lines in {options.precision} as in fp32; what it loses was "
-            "not measured: the data of the model's run is not there"
-        )
+        return f"{equal} of {len(rows)} lines in {options.precision} as in fp32; {UNKNOWN_LOSS}"
     if not isinstance(writer.bundle.section, CausalConfig):
         return loss_of_translators(writer, both, options)
     most = min(SCORED_TOKENS, writer.bundle.config.max_tokens - 1)

@@ -117,7 +117,7 @@ def write(bundle: Bundle, file: Path, options: ExportOptions) -> str:
 
     Raises:
         BundleError: it is read as another model, or llama.cpp continues texts otherwise.
-        ConfigError: rows are no whole blocks, or an output bias was trained.
+        ConfigError: rows are no whole blocks, an output bias was trained, or it loses too much.
         MissingExtraError: the package gguf is not installed.
     """
     import torch
@@ -150,11 +150,11 @@ def write(bundle: Bundle, file: Path, options: ExportOptions) -> str:
     theirs = target.family.table(target.settings, target.names).write(state, vocabulary)
     header = _header(target, with_rows(values, kept), vocabulary)
     _write_file(file, target, theirs, header, bundle, options)
-    compare_read(file, bundle, theirs, vocabulary, options.precision)
     context = target.settings.context_length
+    read = compare_read(file, bundle, theirs, names, options, context)
     if context < section.max_length:
         options.say(f"its context there is that of its window: {context:,} tokens")
-    return compare_in_llama(file, bundle, names, options, context)
+    return f"{read}; {compare_in_llama(file, bundle, names, options, context)}"
 
 
 def rows_there(bundle: Bundle, state: Mapping[str, "Tensor"]) -> "ExportedRows":
