@@ -3,11 +3,19 @@
  * Nothing is requested from anywhere.
  */
 (async () => {
-  const bytesOf = (/** @type {string} */ text) => {
-    if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
-    const letters = atob(text);
-    const bytes = new Uint8Array(letters.length);
-    for (let i = 0; i < letters.length; i++) bytes[i] = letters.charCodeAt(i);
+  /** 13 bits from two of 91 letters, six from a last one (`lettered` in packing.py). @param {string} text */
+  const bytesOf = (text) => {
+    const bytes = new Uint8Array(((text.length >> 1) * 13 + (text.length & 1) * 6) >> 3);
+    const value = (/** @type {number} */ at) => text.charCodeAt(at) - (text.charCodeAt(at) > 60 ? 36 : 35);
+    let [held, bits, count] = [0, 0, 0];
+    for (let at = 0; at < text.length; at += 2) {
+      const both = at + 1 < text.length;
+      held = both ? (held << 13) | (91 * value(at) + value(at + 1)) : (held << 6) | value(at);
+      for (bits += both ? 13 : 6; bits >= 8; count++) {
+        bits -= 8;
+        bytes[count] = held >> bits;
+      }
+    }
     return bytes;
   };
   const find = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));

@@ -161,7 +161,7 @@ interface StackLayers {
 interface StackPositions {
   kind: string;
   same?: string;
-  picture?: number[][];
+  picture?: RawArray;
   rows: string;
   columns: string;
   curves: Record<string, number[]>;

@@ -2,11 +2,14 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import jumok
 from jumok.decoding import DecodingOptions
 from jumok.inspection.page import document as page_module
+from jumok.inspection.page.packing import lettered
+from jumok.inspection.page.source import source_folder
 from jumok.inspection.trace import Trace
 from tests.browser.conftest import wait_until
 
@@ -77,3 +80,20 @@ def test_a_link_to_another_view_or_layer_waits_for_its_numbers(opened_early, fra
     assert page.locator("#panel").count() == 0
     page.evaluate("release()")
     page.locator("#panel canvas").first.wait_for(state="attached")
+
+
+def test_letters_become_the_bytes_that_they_were(browser):
+    """Of every length that ends within a letter in another way, by the function of the page."""
+    loader = (source_folder() / "loader.js").read_text("utf-8")
+    bytes_of = loader[loader.index("const bytesOf") : loader.index("const find")]
+    random = np.random.default_rng(7)
+    given = [random.integers(0, 256, length, np.uint8).tobytes() for length in range(40)]
+    given += [b"\0" * 30, b"\xff" * 31]
+    letters = [lettered(each) for each in given]
+    page = browser.new_page()
+    read = page.evaluate(
+        f"(letters) => {{ {bytes_of} return letters.map((each) => [...bytesOf(each)]); }}", letters
+    )
+    page.close()
+    assert [bytes(each) for each in read] == given
+    assert all("#" <= letter <= "~" and letter != "<" for each in letters for letter in each)

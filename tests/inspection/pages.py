@@ -33,7 +33,18 @@ def _element(text: str, name: str) -> tuple[str, str]:
 
 
 def _unpacked(text: str) -> bytes:
-    return gzip.decompress(base64.b64decode(text))
+    return gzip.decompress(bytes_of(text))
+
+
+def bytes_of(letters: str) -> bytes:
+    """Bytes of 13 bits as two letters."""
+    values = [ord(each) - (36 if each > "<" else 35) for each in letters]
+    pairs = zip(values[::2], values[1::2], strict=False)
+    bits = "".join(f"{91 * first + second:013b}" for first, second in pairs)
+    if len(values) % 2:
+        bits += f"{values[-1]:06b}"
+    count = len(bits) // 8
+    return int(bits[: 8 * count] or "0", 2).to_bytes(count, "big")
 
 
 def _inlined(data: Any, parts: list[bytes]) -> Any:

@@ -1,5 +1,6 @@
 /** Position encodings: a map of the positions, and curves over distance. */
 
+import { Packed } from "../arrays.js";
 import { curvesFigure, stacked } from "../curves.js";
 import { element, table } from "../dom.js";
 import { heatmap, mapFigure } from "../heatmap.js";
@@ -37,15 +38,16 @@ export function placesView(trace, state, words) {
   return { help, controls, body: shown, figure: stacked([lines, mapFigure(map, LARGEST_CELL)]) };
 }
 
-/** The map on its scale from -1 to 1, and the value at 1: the largest one, if that is not 1. */
+/** The map on its scale from -1 to 1, and the value at 1: the largest one, if that is not 1. @returns {[DrawnMap, number]} */
 function pictureOf(place) {
-  const values = place.picture.flat();
+  const { values } = new Packed(place.picture);
+  const [rows, columns] = place.picture.shape;
   const most = values.reduce((top, value) => Math.max(top, Math.abs(value)), 0) || 1;
   const scale = ["learned", "index"].includes(place.kind) ? most : 1;
   return [{
-    rows: place.picture.map((_, r) => String(r)),
-    columns: place.picture[0].map((_, c) => String(c + 1)),
-    values: Float32Array.from(values, (value) => value / scale),
+    rows: Array.from({ length: rows }, (_, r) => String(r)),
+    columns: Array.from({ length: columns }, (_, c) => String(c + 1)),
+    values: values.map((value) => value / scale),
     diverging: true,
   }, scale];
 }
