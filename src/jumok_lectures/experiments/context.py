@@ -29,9 +29,9 @@ from jumok.data.tokenizer import END, SPACE, Tokenizer
 from jumok.models.encoder_decoder import Transformer
 from jumok.shapes import Float, Tensor
 from jumok.training.precision import one_thread
-from jumok_lectures.findings import Findings, Setting
 from jumok_lectures.experiments import homonyms
 from jumok_lectures.experiments.homonyms import Use
+from jumok_lectures.findings import Findings, Setting
 from jumok_lectures.judging import cells, differences, mean
 from jumok_lectures.loaded import translator_of
 from jumok_lectures.small import Small, Trained, first_batch, trained

@@ -6,8 +6,9 @@ value decomposition. An analogy a : b = c : ? is the word nearest to b - a + c b
 usual, the three given words may not be the answer. Two controls are measured: the nearest word
 to c alone, where the arithmetic plays no part, and the same sum with the given words allowed.
 
-The claim is judged on human text: with $JUMOK_DATA the English sentences of Tatoeba and of the English-Korean corpus, 2.9 million words together. In the sentences of smallworld a king
-does whatever a queen does, so that they decide nothing; they are the control for it.
+The claim is judged on human text: with $JUMOK_DATA the English sentences of Tatoeba and of the
+English-Korean corpus, 2.9 million words together. In the sentences of smallworld a king does
+whatever a queen does, so that they decide nothing; they are the control for it.
 
 Source: lecture 004; Mikolov et al. 2013 (the offset); Levy and Goldberg 2014 (by counting); Linzen
 2016 and Rogers et al. 2017 (the controls: much of what is solved is the nearest word to c).
