@@ -76,6 +76,7 @@ MODEL은 학습한 모델의 폴더, VECTORS는 단어 벡터 파일, LINKS는 �
 그림 링크는 뺐습니다. 노트의 말은 맞춤법까지 그대로 인용합니다.
 """,
 }
+REFERENCES = 342  # the line of note 004 that has the first of them
 HEADINGS = {
     "en": ("line", "the note's words", "in one sentence", "what answers it"),
     "ko": ("줄", "노트의 말", "요지", "답이 있는 곳"),
@@ -87,8 +88,12 @@ SLIP = {
     "ko": "*오류* (`jumok lab errata`의 {} 행): {}.",
 }
 READING = {
-    "en": "## Reading on\n\nSources that the code follows, and the lines that they concern:\n",
-    "ko": "## 더 읽기\n\njumok의 코드가 따르는 글입니다. 괄호 안은 관련된 줄입니다.\n",
+    "en": "## Reading on\n\nThe references of note 004:\n",
+    "ko": "## 더 읽기\n\n노트 004의 참고 자료입니다.\n",
+}
+FOLLOWED = {
+    "en": "\nSources that the code follows, and the lines that they concern:\n",
+    "ko": "\njumok의 코드가 따르는 글입니다. 괄호 안은 관련된 줄입니다.\n",
 }
 
 
@@ -140,11 +145,17 @@ class Reading:
 
 @dataclass(frozen=True)
 class Lectures:
-    """All of lectures.toml. `apart`: by note, the lines that state nothing."""
+    """All of lectures.toml.
+
+    Attributes:
+        apart: by note, the lines that state nothing.
+        references: title and address of what note 004 refers to, from its line REFERENCES on.
+    """
 
     lines: tuple[NoteLine, ...]
     apart: dict[str, str]
     readings: tuple[Reading, ...]
+    references: tuple[tuple[str, str], ...]
 
 
 def load(path: Path = TOML) -> Lectures:
@@ -164,6 +175,7 @@ def load(path: Path = TOML) -> Lectures:
         tuple(as_line(entry) for entry in found["line"]),
         found["apart"],
         tuple(Reading(**entry) for entry in found["read"]),
+        tuple((entry["title"], entry["url"]) for entry in found["reference"]),
     )
 
 
@@ -286,7 +298,11 @@ def page(lectures: Lectures, language: Language) -> str:
         f"- {each.source}, *{each.title}*, {each.at}: {each.ko if language == 'ko' else each.en}"
         for each in lectures.readings
     ]
-    parts.append("\n".join([READING[language], *listed]) + "\n")
+    referred = [
+        f"{number}. [{cell(title)}]({url})"
+        for number, (title, url) in enumerate(lectures.references, 1)
+    ]
+    parts.append("\n".join([READING[language], *referred, FOLLOWED[language], *listed]) + "\n")
     return "\n".join(parts)
 
 

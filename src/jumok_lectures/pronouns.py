@@ -70,7 +70,7 @@ class Sentence:
     korean: str = ""
 
 
-class Noun(str):
+class KoreanNoun(str):
     """A Korean noun: formatted with "은", "이" or "을" it has that particle, in its right form."""
 
     AFTER_VOWEL = MappingProxyType({"은": "는", "이": "가", "을": "를"})
@@ -89,8 +89,10 @@ def sentences() -> tuple[list[Sentence], list[Sentence]]:
         text = f"{frame} {ENDING}".format(living=living, thing=thing, quality=quality)
         of_living = quality in OF_LIVING
         right, wrong = (living, thing) if of_living else (thing, living)
-        main = korean_frame.format(living=Noun(KOREAN[living]), thing=Noun(KOREAN[thing]))
-        reason = f"{Noun(KOREAN[right]):이} 너무 {KOREAN[quality]}기 때문이다"
+        main = korean_frame.format(
+            living=KoreanNoun(KOREAN[living]), thing=KoreanNoun(KOREAN[thing])
+        )
+        reason = f"{KoreanNoun(KOREAN[right]):이} 너무 {KOREAN[quality]}기 때문이다"
         every.append(Sentence(text, right, wrong, f"{main} {reason}"))
     Random(SEED).shuffle(every)
     held = round(len(every) * HELD_OUT)

@@ -6,10 +6,9 @@ import pytest
 import torch
 
 from jumok.systems.catalog import load
-from jumok_lectures import homonyms
-from jumok_lectures.experiments import context
+from jumok_lectures.experiments import context, homonyms
 from jumok_lectures.experiments.context import Encoded, Meanings
-from jumok_lectures.homonyms import Use
+from jumok_lectures.experiments.homonyms import Use
 
 
 def test_words_of_a_kind_are_near_where_their_vectors_are() -> None:

@@ -183,6 +183,19 @@ def test_what_to_read_on_is_what_the_code_names() -> None:
             assert place in each.ko
 
 
+def test_the_references_are_those_of_the_note() -> None:
+    assert len(LECTURES.references) == 11
+    for language, path in (("en", DOCUMENT.ENGLISH), ("ko", DOCUMENT.KOREAN)):
+        written = path.read_text("utf-8")
+        assert all(f"]({url})" in written for _, url in LECTURES.references), language
+    if not NOTES.is_dir():
+        pytest.skip("the lecture notes are not here: $JUMOK_LECTURES names their folder")
+    (note,) = NOTES.glob("004_*")
+    words = note.read_text("utf-8").splitlines()
+    for at, (title, url) in enumerate(LECTURES.references, DOCUMENT.REFERENCES):
+        assert f"[{title}]({url})" in words[at - 1]
+
+
 def test_the_script_writes_both_pages(tmp_path: Path) -> None:
     """In a copy of the folders that it reads."""
     for name in ("docs", "web", "web/views"):

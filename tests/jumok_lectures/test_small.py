@@ -129,4 +129,4 @@ def test_peeking_sees_the_future_and_the_usual_objective_does_not() -> None:
 
 
 def test_the_parallel_pass_and_the_pass_step_by_step_give_the_same_logits() -> None:
-    assert cheating.gap(tiny(), pairs()) < cheating.SAME
+    assert cheating.gap(tiny(), pairs()) < 1e-4

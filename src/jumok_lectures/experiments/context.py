@@ -6,7 +6,7 @@ training, and how often a word of the same kind (a city, a number, a job) is nea
 another kind. They list contextual vectors as what is left to do. So: homonyms (who hunted the bat,
 who repaired the bat), of which one static vector a word cannot tell the meanings. A use's nearest
 other use is sought among those with another verb: that it has the same meaning can then not come
-from a word that stands beside both. Measured by the states of an encoder that was trained to
+from a word beside both. Measured by the states of an encoder that was trained to
 translate such sentences, of the same one before training, and by chance.
 
 All vectors of a space may point much the same way, and then any two of them have a large cosine.
@@ -29,9 +29,9 @@ from jumok.data.tokenizer import END, SPACE, Tokenizer
 from jumok.models.encoder_decoder import Transformer
 from jumok.shapes import Float, Tensor
 from jumok.training.precision import one_thread
-from jumok_lectures import homonyms
+from jumok_lectures.experiments import homonyms
+from jumok_lectures.experiments.homonyms import Use
 from jumok_lectures.findings import Findings, Setting
-from jumok_lectures.homonyms import Use
 from jumok_lectures.judging import cells, differences, mean
 from jumok_lectures.loaded import translator_of
 from jumok_lectures.small import Small, Trained, first_batch, trained

@@ -6,9 +6,9 @@ value decomposition. An analogy a : b = c : ? is the word nearest to b - a + c b
 usual, the three given words may not be the answer. Two controls are measured: the nearest word
 to c alone, where the arithmetic plays no part, and the same sum with the given words allowed.
 
-The claim is judged on texts that people wrote: with $JUMOK_DATA the English sentences of Tatoeba
-and of the English-Korean corpus, 2.9 million words together. In the sentences of smallworld a king
-does whatever a queen does, so that they decide nothing; they are the control for it.
+The claim is judged on human text: with $JUMOK_DATA the English sentences of Tatoeba and of the
+English-Korean corpus, 2.9 million words together. In the sentences of smallworld a king does
+whatever a queen does, so that they decide nothing; they are the control for it.
 
 Source: lecture 004; Mikolov et al. 2013 (the offset); Levy and Goldberg 2014 (by counting); Linzen
 2016 and Rogers et al. 2017 (the controls: much of what is solved is the nearest word to c).
@@ -159,7 +159,7 @@ def small_sentences(seed: int, count: int) -> list[list[str]]:
 
 
 def texts_of(data: Path | None) -> list[list[str]]:
-    """Words of the English sentences that people wrote, each sentence once; none: no such files."""
+    """Words of the English sentences of human text, each sentence once; none: no such files."""
     if data is None or not ((data / PAIRS).exists() and (data / ENKO).exists()):
         return []
     corpora = Corpus(file=data / PAIRS), Corpus(file=data / ENKO, source_column=1, target_column=2)

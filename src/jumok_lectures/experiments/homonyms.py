@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from jumok_lectures.pronouns import Noun
+from jumok_lectures.pronouns import KoreanNoun
 from jumok_lectures.written import Splits, written
 
 # kind: its verbs, and its nouns; * is a homonym.
@@ -100,7 +100,7 @@ def _use(verbs: str, nouns: str, subject: str, time: str) -> Use:
     verb, _, korean_verb = verbs.partition(" ")
     noun, _, meaning = nouns.removeprefix("*").partition(" ")
     text = f"{subject} {verb} the {noun} {time}"
-    korean = f"{SUBJECTS[subject]} {TIMES[time]} {Noun(meaning):을} {korean_verb}"
+    korean = f"{SUBJECTS[subject]} {TIMES[time]} {KoreanNoun(meaning):을} {korean_verb}"
     place = len(f"{subject} {verb} the".split())
     return Use(text, korean, noun, place, verb, meaning, homonym=nouns.startswith("*"))
 
