@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path, PurePosixPath
 
+from outputs import with_outputs
+
 DOCS = Path(__file__).parents[1]
 ROOT = DOCS.parent
 REPOSITORY = "https://github.com/jumok/jumok/blob/main/"
@@ -75,7 +77,7 @@ def link(mark: str, words: str, target: str, page: str, language: str) -> str:
 
 def rewritten(page: str, language: str) -> str:
     """The Markdown of a page for the site."""
-    text = SWITCH.sub("", twin(page, language).read_text("utf-8"))
+    text = with_outputs(page, SWITCH.sub("", twin(page, language).read_text("utf-8")))
     parts = FENCED.split(text)
     for number in range(0, len(parts), 2):
         parts[number] = LINK.sub(lambda m: link(*m.groups(), page, language), parts[number])

@@ -32,7 +32,7 @@ const WORDS = {
 /** @param {"en" | "ko"} language */
 export function mixture(language) {
   const words = WORDS[language];
-  const turn = slider(words.query, { min: 0, max: 360, step: 5, value: 30 }, (angle) => `${angle}°`);
+  const turn = slider(words.query, { min: 0, max: 360, step: 5, value: 45 }, (angle) => `${angle}°`);
   const stretch = slider(words.key, { min: 0.5, max: 3, step: 0.25, value: 1 }, (length) => shown(length));
   return figure(words.title, [turn.control, stretch.control], 392, () => {
     const query = at(turn.input.valueAsNumber, 1.5);

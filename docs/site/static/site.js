@@ -11,7 +11,8 @@ for (const caption of document.querySelectorAll(".caption[role=heading]")) {
   caption.setAttribute("aria-level", "2");
 }
 // What scrolls sideways can be scrolled by the arrow keys.
-for (const wide of document.querySelectorAll("pre, .table-wrapper")) wide.tabIndex = 0;
+const WIDE = 'pre, .table-wrapper, p:has(> img[src$=".svg"])';
+for (const wide of document.querySelectorAll(WIDE)) wide.tabIndex = 0;
 // A table's corner is no heading.
 for (const head of document.querySelectorAll("th")) {
   if (head.textContent.trim() === "") head.replaceWith(document.createElement("td"));
