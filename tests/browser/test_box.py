@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from jumok.bundle.profile import Profile
-from tests.browser.conftest import Reader
+from tests.browser.conftest import Reader, violations
 from tests.serving.http.process import ServedProcess, serving
 
 
@@ -170,3 +170,23 @@ def test_a_sentence_to_click_and_the_way_inside(browser, tiny_bundle, tmp_path):
                 assert not person.serious()
                 assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         assert not person.faults
+
+
+@pytest.mark.parametrize("language", ["en-US", "ko-KR"])
+def test_nothing_keeps_anybody_out(browser, server, language):
+    """With a translation, its attention and other translations; in both themes and widths."""
+    person = reader(browser, server, language)
+    page = person.page
+    page.locator("#source").fill("the cat sat")
+    page.wait_for_selector(".written span")
+    page.locator("details > summary").first.wait_for()
+    page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
+    page.locator(".matrix td").first.wait_for(state="attached")
+    for theme in ("light", "dark"):
+        page.emulate_media(color_scheme=theme)
+        for width in (1280, 400):
+            page.set_viewport_size({"width": width, "height": 800})
+            assert violations(page) == []
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.context.close()
+    assert person.faults == []

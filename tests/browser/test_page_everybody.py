@@ -6,12 +6,13 @@ canvas can be read, and nothing is wider than the screen. What is read on the wa
 from the trace, of every kind: weights, effects, probabilities, sums.
 
 A Transformer's page is walked in every manner, that of any other kind in one of them. All kinds in
-all manners: `pytest -m ""`.
+all manners, and in every width with every theme and language: `pytest -m ""`.
 
 axe-core does not see canvases, so the contrast there is computed while the text is drawn: of its
 colour with the colours that are under it.
 """
 
+import itertools
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -27,7 +28,7 @@ from jumok.inspection.page.run_report import RunReport, UnseenExample
 from jumok.inspection.trace import Trace
 from jumok.tracing.catalog import load_family
 from jumok.tracing.request import NOTHING, Analyses
-from tests.browser.conftest import PATIENCE, click_view, open_view, violations
+from tests.browser.conftest import PATIENCE, click_view, open_view, views_of, violations
 from tests.browser.hands import ACTS, Hand
 from tests.browser.kinds import SHORT, VIEWS
 from tests.browser.test_page_elsewhere import TRACES
@@ -248,6 +249,27 @@ def test_every_view(in_hand, kind, way):
         ACTS[name].keys(hand)
         assert page.evaluate("document.activeElement.tagName") != "BODY", name
     assert count > 100
+
+
+LOOKS = tuple(itertools.product((1280, 400), ("light", "dark"), ("en", "ko")))
+
+
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=pytest.mark.nightly) for kind in LEAST_VIEWS]
+)
+def test_every_view_in_every_look(shown, kind):
+    """Each width with each theme and each language: all of them, where a manner has one of each."""
+    page, _ = shown(kind)
+    for view in views_of(page):
+        for width, theme, language in LOOKS:
+            page.set_viewport_size({"width": width, "height": 800})
+            page.evaluate(
+                "look => { location.hash = new URLSearchParams(look); }",
+                {"view": view, "theme": theme, "lang": language},
+            )
+            root = page.locator(f"html[lang={language}][data-theme={theme}]")
+            root.locator(f"#tab-{view}[aria-selected=true]").wait_for(state="attached")
+            healthy(page, f"{view}, {width} px, {theme}, {language}")
 
 
 def test_what_is_checked_can_fail(in_hand):
