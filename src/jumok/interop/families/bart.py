@@ -352,5 +352,6 @@ PEGASUS = _family(
     PegasusSettings,
     FairseqLayout("pre"),
     partial(of_subwords, rule=after_pretraining),
+    language_tokens,  # of an M2M100 that was exported as one
 )
 BLENDERBOT = _family("Blenderbot", "blenderbot", BlenderbotSettings, FairseqLayout("pre"), of_bytes)
