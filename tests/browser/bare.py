@@ -74,7 +74,7 @@ MODELS[facts.task].load(facts, blobs).then((model) => {{
     }},
     resized: async ([bytes, shape]) => [...scaled(await decoded(fileOf(bytes)), shape).bytes],
     received: (bytes) => model.receive(fileOf(bytes)),
-    remembered: (picture) => [...model.eye.read(model.given.get(picture).pixels).memory],
+    remembered: (picture) => [...model.encoder.read(model.given.get(picture).pixels).memory],
     shared: ([logs, temperature, topK]) => [...shares(Float32Array.from(logs), temperature, topK)],
     counted: ([probabilities, seed, count]) => {{
       const uniform = uniforms(seed);

@@ -140,7 +140,7 @@ def test_a_classifier_on_an_encoder_of_others_goes_there(tmp_path):
 
 
 IN = ["gpt2", "gpt2 untied", "marian", "marian of two", "pegasus", "bart", "neox", "llama", "bert"]
-IN += ["mbart", "t5", "t5 json", "t5 1.1", "mt5 tied"]
+IN += ["mbart", "mbart 50", "nllb", "nllb json", "m2m100", "t5", "t5 json", "t5 1.1", "mt5 tied"]
 FOLDERS = {name: WRITTEN[name] for name in IN} | CLASSIFIERS | {"captioner": write_captioner}
 
 
@@ -154,6 +154,8 @@ def test_in_out_and_in_is_the_same_bundle(tmp_path, family):
     assert all(torch.equal(one[key], other[key]) for key in one)
     assert read_bundle(first).config.model == read_bundle(back).config.model
     assert read_bundle(first).config.labels == read_bundle(back).config.labels
+    assert read_bundle(first).config.languages == read_bundle(back).config.languages
+    assert read_bundle(first).config.pairs == read_bundle(back).config.pairs
 
 
 @pytest.mark.parametrize("family", ["gpt2", "gpt2 untied", "llama"])

@@ -2,7 +2,7 @@
 
 import { pacer } from "./answering.js";
 import { Engine } from "./engine.js";
-import { Eye } from "./eye.js";
+import { ImageEncoder } from "./image_encoder.js";
 import { ReadsPhotographs, gridAxis } from "./photographs.js";
 import { addressOf } from "./pixels.js";
 import { sitesOf, stepsOf, textAxis } from "./recorded.js";
@@ -16,18 +16,18 @@ export class Captioner extends ReadsPhotographs {
   }
 
   constructor(facts, tokenizer, engine) {
-    super(facts.eye.shape);
+    super(facts.encoder.shape);
     this.facts = facts;
     this.tokenizer = tokenizer;
     this.engine = engine;
-    this.eye = new Eye(engine, facts.eye);
+    this.encoder = new ImageEncoder(engine, facts.encoder);
   }
 
   /** The trace of a photograph; `milliseconds` says how long it took, without the scaling. */
   async look(picture, waiting) {
     const began = performance.now();
     const given = this.photograph(picture);
-    const { memory, seen } = this.eye.read(given.pixels);
+    const { memory, seen } = this.encoder.read(given.pixels);
     const textOf = (tokens) => strip(this.tokenizer.decode(tokens));
     const session = this.engine.open(memory, this.facts.rules);
     try {
@@ -42,11 +42,11 @@ export class Captioner extends ReadsPhotographs {
 
   /** `found`: what the decoder has seen; `seen`: what the cells have seen of each other, or null. */
   traceOf({ name, pixels }, found, seen) {
-    const { facts, tokenizer, engine, eye } = this;
-    const grid = facts.eye.project ? facts.eye.grid : [1, 1];
+    const { facts, tokenizer, engine, encoder } = this;
+    const grid = facts.encoder.project ? facts.encoder.grid : [1, 1];
     const [picture, target] = /** @type {[axis: string, count: number][]} */ ([["picture", grid[0] * grid[1]], ["target", found.tokens.length + 1]]);
-    const reader = seen && sitesOf("encoder", eye.reader, picture, picture, seen,
-      { ...facts.eye.reader, windows: { encoder: [] }, names: { encoder: facts.eye.reader.names } });
+    const reader = seen && sitesOf("encoder", encoder.reader, picture, picture, seen,
+      { ...facts.encoder.reader, windows: { encoder: [] }, names: { encoder: facts.encoder.reader.names } });
     return {
       ...facts.trace,
       text: name,

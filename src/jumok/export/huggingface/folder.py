@@ -87,8 +87,8 @@ def obstacle(bundle: Bundle) -> Obstacle | None:
         most, labels = most_labels(bundle.section), len(bundle.config.labels)
         if labels > most:
             return Obstacle(f"{labels} labels, and its head has room for {most}")
-    if any(bundle.config.languages) and tokens_around(bundle).closing is None:
-        return Obstacle("several pairs of languages")
+    if tokens_around(bundle).asked is not None:
+        return Obstacle("several languages, which a token of the source asks for")
     if isinstance(bundle.section, ImageClassifierConfig):
         return None
     tokenizer = tokenizer_of(bundle)
@@ -148,8 +148,9 @@ def marks_of(rows: ExportedRows, bundle: Bundle) -> dict[str, Any]:
     marks: dict[str, Any] = dict(rows.marks)
     if isinstance(bundle.section, TransformerConfig | CaptionerConfig):
         marks["decoder_start_token_id"] = marks["bos_token_id"]
-        if (first := tokens_around(bundle).source) is not None:
-            marks["bos_token_id"] = rows.order[first]
+        of_any = bundle.config.languages.get("")  # of BART
+        if of_any is not None and of_any.source is not None:
+            marks["bos_token_id"] = rows.order[of_any.source]
     return marks
 
 

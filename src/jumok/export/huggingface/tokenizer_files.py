@@ -37,9 +37,10 @@ def tokenizer_of(bundle: Bundle) -> Tokenizer | TextTokenizer:
 
 
 def tokens_around(bundle: Bundle) -> LanguageTokens:
-    """What a tokenizer puts around a source: of BART any, of mBART those of the first pair."""
+    """What opens and closes a source of the first pair, and opens its targets."""
     config = bundle.config
-    return config.languages.get(config.every_pair[0][0], LanguageTokens())
+    source, target = (config.languages.get(code, LanguageTokens()) for code in config.every_pair[0])
+    return LanguageTokens(source.source, target.asked, target.target, source.closing)
 
 
 def template_of(bundle: Bundle) -> tuple[int | None, ...]:
@@ -83,8 +84,8 @@ def write_tokenizer(
         values["mask_token"] = MASK
     languages = bundle.config.every_pair[0]
     if bundle.config.task == "translation":
-        closed = tokens_around(bundle).closing is not None
-        keys = ("src_lang", "tgt_lang") if closed else ("source_lang", "target_lang")
+        several = any(bundle.config.languages)
+        keys = ("src_lang", "tgt_lang") if several else ("source_lang", "target_lang")
         values |= dict(zip(keys, languages, strict=True))
         assert isinstance(tokenizer, Tokenizer)
         _write_marian(folder, tokenizer, {piece: row for row, piece in enumerate(pieces)})

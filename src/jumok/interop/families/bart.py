@@ -82,12 +82,17 @@ class BartSettings(FairseqSettings):
     static_position_embeddings: Literal[False] = False
 
 
-class MBartSettings(FairseqSettings):
-    """The keys of an mBART's config.json."""
+class PreNormSettings(FairseqSettings):
+    """The keys of those whose layers begin with a norm."""
 
     normalize_before: Literal[True] = True
-    normalize_embedding: Literal[True] = True
     add_final_layer_norm: Literal[True] = True
+
+
+class MBartSettings(PreNormSettings):
+    """The keys of an mBART's config.json."""
+
+    normalize_embedding: Literal[True] = True
     static_position_embeddings: Literal[False] = False
 
     @property
@@ -99,21 +104,17 @@ class MBartSettings(FairseqSettings):
         return start is not None and start < len(SPECIAL)
 
 
-class PegasusSettings(FairseqSettings):
+class PegasusSettings(PreNormSettings):
     """The keys of a Pegasus's config.json."""
 
-    normalize_before: Literal[True] = True
     normalize_embedding: Literal[False] = False
-    add_final_layer_norm: Literal[True] = True
     static_position_embeddings: Literal[True] = True
 
 
-class BlenderbotSettings(FairseqSettings):
+class BlenderbotSettings(PreNormSettings):
     """The keys of a Blenderbot's config.json."""
 
-    normalize_before: Literal[True] = True
     normalize_embedding: Literal[False] = False
-    add_final_layer_norm: Literal[True] = True
     static_position_embeddings: Literal[False] = False
     layernorm_variant: Literal["prelayernorm"] = "prelayernorm"
     extra_layer_norm: Literal[False] = False
@@ -351,5 +352,6 @@ PEGASUS = _family(
     PegasusSettings,
     FairseqLayout("pre"),
     partial(of_subwords, rule=after_pretraining),
+    language_tokens,  # of an M2M100 that was exported as one
 )
 BLENDERBOT = _family("Blenderbot", "blenderbot", BlenderbotSettings, FairseqLayout("pre"), of_bytes)

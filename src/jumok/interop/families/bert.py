@@ -227,19 +227,34 @@ def original_class(model: MaskedConfig) -> str:
     return "AutoModelForMaskedLM" if model.head else "AutoModel"
 
 
-BERT = ModelFamily(
-    name="BERT",
-    kinds=("bert",),
-    task="masked-lm",
-    settings=BertSettings,
-    section=lambda settings, tensors: section(
-        settings, head=NAMES.has_head(tensors), positions=settings.max_position_embeddings
-    ),
-    table=lambda settings, tensors: NAMES.table(
-        tensors, settings.num_hidden_layers, WithFirstRow(settings.type_vocab_size)
-    ),
-    vocabulary=lambda source, settings: vocabulary(source, settings, KINDS, SPECIAL, "[MASK]"),
-    longest=lambda settings: settings.max_position_embeddings - 2,
-    changes=(DROPPED,),
-    theirs=original_class,
-)
+def bert_family(
+    name: str, kind: str, names: EncoderNames, norm: Literal["pre", "post"] = "post"
+) -> ModelFamily:
+    """A family with BERT's settings and tokenizer.
+
+    Args:
+        kind: its model_type.
+        norm: of the layers.
+    """
+    return ModelFamily(
+        name=name,
+        kinds=(kind,),
+        task="masked-lm",
+        settings=BertSettings,
+        section=lambda settings, tensors: section(
+            settings,
+            head=names.has_head(tensors),
+            positions=settings.max_position_embeddings,
+            norm=norm,
+        ),
+        table=lambda settings, tensors: names.table(
+            tensors, settings.num_hidden_layers, WithFirstRow(settings.type_vocab_size)
+        ),
+        vocabulary=lambda source, settings: vocabulary(source, settings, KINDS, SPECIAL, "[MASK]"),
+        longest=lambda settings: settings.max_position_embeddings - 2,
+        changes=(DROPPED,),
+        theirs=original_class,
+    )
+
+
+BERT = bert_family("BERT", "bert", NAMES)

@@ -15,7 +15,7 @@ from jumok.engine.captioner import native_decoder
 from jumok.engine.image import MemoryImage
 from jumok.engine.recurrent import NativeRecurrent
 from jumok.engine.transformer import NativeTransformer
-from jumok.systems.in_page.eye import eye_facts
+from jumok.systems.in_page.image_encoder import encoder_facts
 from jumok.systems.in_page.page import PageModel, not_exported, page_tokens, rules_facts
 from jumok.systems.in_page.weights import (
     PageWeights,
@@ -75,7 +75,7 @@ class WebCaptioner(PageModel):
             "tokenizer": self._tokens,
             "rules": {**rules_facts(self.rules), "longest": self.rules.longest[0]},
             "engine": self._weights.write(image, 1 + self.rules.longest[0]),
-            "eye": eye_facts(self.config, weights_of(self.model), image),
+            "encoder": encoder_facts(self.config, weights_of(self.model), image),
         }
 
     def _attention(self) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from jumok.systems.in_page.layers import PageLayers
 from jumok.systems.in_page.weights import COUNTS, attention_facts, sizes_of
 
 
-def eye_facts(config: CaptionerConfig, weights: Weights, image: MemoryImage) -> dict[str, Any]:
+def encoder_facts(config: CaptionerConfig, weights: Weights, image: MemoryImage) -> dict[str, Any]:
     """Adds it to what the page has in memory; returns where things are in it.
 
     Args:

@@ -3,8 +3,8 @@
 import { Convolutions } from "./convolutions.js";
 import { linear, measures, positive } from "./layers.js";
 
-export class Eye {
-  /** `facts`: what `systems/in_page/eye.py` writes. */
+export class ImageEncoder {
+  /** `facts`: what `systems/in_page/image_encoder.py` writes. */
   constructor(engine, facts) {
     this.engine = engine;
     this.facts = facts;
