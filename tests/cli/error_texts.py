@@ -8,6 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 ERRORS = {
     *("JumokError", "DataError", "ConfigError", "ModelError", "BundleError", "TrainingError"),
+    "Obstacle",  # why a model cannot be exported
 }
 PARTS = ("what", "expected", "got", "do")
 
@@ -49,7 +50,8 @@ def said_by_errors() -> dict[str, str]:
     """The texts that stand in the call of an error or of what makes one, with their file."""
     found = {}
     for name, tree in trees():
-        for call, scope in _calls(tree):
+        makers = ERRORS | ({"ValueError"} if name.startswith("jumok/config/") else set())
+        for call, scope in _calls(tree, makers):
             parts = [*call.args[:1], *(each.value for each in call.keywords if each.arg in PARTS)]
             for part in parts:
                 for each in _resolved(part, scope):
@@ -57,13 +59,15 @@ def said_by_errors() -> dict[str, str]:
     return found
 
 
-def _calls(tree: ast.AST, scope: ast.AST | None = None) -> Iterator[tuple[ast.Call, ast.AST]]:
-    """The calls of errors, with the function around each."""
+def _calls(
+    tree: ast.AST, makers: set[str], scope: ast.AST | None = None
+) -> Iterator[tuple[ast.Call, ast.AST]]:
+    """The calls of what makes errors, with the function around each."""
     for node in ast.iter_child_nodes(tree):
         inner = node if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) else scope or tree
-        if isinstance(node, ast.Call) and getattr(node.func, "id", None) in ERRORS:
+        if isinstance(node, ast.Call) and getattr(node.func, "id", None) in makers:
             yield node, inner
-        yield from _calls(node, inner)
+        yield from _calls(node, makers, inner)
 
 
 def _resolved(part: ast.AST, scope: ast.AST) -> list[str]:

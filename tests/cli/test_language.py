@@ -7,7 +7,6 @@ import subprocess
 import sys
 from itertools import product
 from pathlib import Path
-from string import Formatter
 
 import pytest
 import typer
@@ -139,9 +138,9 @@ def test_errors_that_are_translated_exist():
         assert known.intersection((english, *ends)) or any(fits(english, each) for each in known), (
             english
         )
-        fields = [field for _, field, *_ in Formatter().parse(korean) if field is not None]
-        used = [int(field) if field else place for place, field in enumerate(fields)]
-        assert sorted(used) == list(range(english.count("{}"))), english
+        values = [f"<{number}>" for number in range(english.count("{}"))]
+        written = korean.format(*values)
+        assert [written.count(value) for value in values] == [1] * len(values), english
 
 
 def test_no_sentence_of_errors_is_in_two_areas():
