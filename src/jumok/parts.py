@@ -233,9 +233,10 @@ def unknown(role: str, name: str, also: tuple[str, ...] = ()) -> str | None:
         return None
     if name in KNOWN_AS:
         return f"there is no {role} {name!r}; it is {KNOWN_AS[name]}."
-    near = difflib.get_close_matches(name, known, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else "."
-    return f"there is no {role} {name!r}{hint} There are: {', '.join(known)}"
+    all_ = ", ".join(known)
+    if near := difflib.get_close_matches(name, known, n=1):
+        return f"there is no {role} {name!r}; did you mean {near[0]!r}? There are: {all_}"
+    return f"there is no {role} {name!r}. There are: {all_}"
 
 
 def builder_of(role: str, name: str) -> Any:

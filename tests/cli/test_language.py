@@ -1,23 +1,27 @@
 """Help and errors in Korean: by --lang, by JUMOK_LANG, by the system's language."""
 
-import ast
+import json
 import os
 import re
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 
 import pytest
 import typer
+from pydantic_core._pydantic_core import list_all_errors
 
-from jumok.cli.language import said, table
+from jumok.cli.language import said, sentences, table
 from jumok.cli.main import app
 from jumok.cli.translation import NoteCounter
+from jumok.data.files.formats import FILE_KINDS
 from jumok.errors import DataError, Location
 from jumok.systems.translation.judging import NOTES
 from jumok.systems.translation.result import Translation
+from tests.cli.error_texts import has_words, said_by_errors, texts
 
-ROOT = Path(__file__).parents[2]
+TABLES = Path(__file__).parents[2] / "src" / "jumok" / "cli" / "korean_errors"
 NONE = dict.fromkeys(("JUMOK_LANG", "LC_ALL", "LC_MESSAGES", "LANG"))
 
 
@@ -58,7 +62,7 @@ def test_the_parts_of_an_error_are_named(monkeypatch, tmp_path):
         "odd.", expected="two", got="one", do="mend", place=Location(tmp_path / "a.txt", line=3)
     )
     monkeypatch.setenv("JUMOK_LANG", "ko")
-    place = str(error).partition(": odd.")[0]
+    place = f"{tmp_path / 'a.txt'} 3번째 줄"
     assert (
         said(error) == f"오류: {place}: odd.\n  기대한 것: two\n  받은 것: one\n  해결 방법: mend"
     )
@@ -105,26 +109,46 @@ def test_numbers_and_names_of_options_are_those_of_the_english_text():
             assert {each for each in named if each not in korean} == set(), english
 
 
-def sentences() -> set[str]:
-    """Every text in the code, with {} for what an f-string puts in."""
-    found = set()
-    for file in (ROOT / "src").rglob("*.py"):
-        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
-            parts = node.values if isinstance(node, ast.JoinedStr) else [node]
-            texts = [
-                "{}" if isinstance(part, ast.FormattedValue) else getattr(part, "value", None)
-                for part in parts
-            ]
-            if all(isinstance(text, str) for text in texts):
-                found.add("".join(texts))
-    return found
+VALUES = {
+    # Too short to be told from a value that a user gave.
+    *("{} and {}", "{}, {} and {}", "{}: {} and {}", "{} in {}", "{} at {}", "{}, at {}"),
+    *("none", "nothing", "neither", "one", "true"),
+    *("{} of {}", "{} with {}", "{}, or {}", "({}, {}) or ({}, {}, {})"),
+    # Commands, keys and forms.
+    *("unset {}", "chmod 600 {}", "plugins: {}", "torch {}", '{"text": "..."}'),
+    *('--force "for a demonstration"', "{}, </s> = {}, <unk> = {}"),
+}
+"""Parts of errors that are the same in Korean."""
+
+
+def test_every_sentence_of_errors_has_its_korean():
+    missing = {text: file for text, file in said_by_errors().items() if has_words(text)}
+    for text in set(missing) & (set(sentences("errors")) | VALUES):
+        del missing[text]
+    assert missing == {}
 
 
 def test_errors_that_are_translated_exist():
-    known = sentences()
-    for english, korean in table()["errors"].items():
-        assert any(fits(english, each) for each in known), english
-        assert english.count("{}") == korean.count("{}"), english
+    known = texts() | {kind.do.replace("{file}", "{}") for kind in FILE_KINDS.values()}
+    for fault in list_all_errors():  # of pydantic, in a recipe
+        message = fault["message_template_python"]
+        for kind, plural in product(("List", "Tuple", "Dictionary"), ("", "s")):
+            own = message.replace("{field_type}", kind).replace("{expected_plural}", plural)
+            known.add(re.sub(r"\{\w+\}", "{}", own))
+    known |= {"'{}' or '{}'", "Input is not a valid path"}  # values in them; pydantic's Python part
+    for english, korean in sentences("errors").items():
+        ends = (english.removeprefix("{}"), english.removesuffix("{}"))
+        assert known.intersection((english, *ends)) or any(fits(english, each) for each in known), (
+            english
+        )
+        values = [f"<{number}>" for number in range(english.count("{}"))]
+        written = korean.format(*values)
+        assert [written.count(value) for value in values] == [1] * len(values), english
+
+
+def test_no_sentence_of_errors_is_in_two_areas():
+    areas = [json.loads(file.read_text("utf-8")) for file in TABLES.glob("*.json")]
+    assert sum(map(len, areas)) == len(sentences("errors"))
 
 
 def test_every_note_has_its_korean(monkeypatch):
@@ -190,6 +214,15 @@ def test_help_in_korean_has_no_word_of_typers_and_nothing_is_cut(name):
         ("translate m --temperature x", "수여야 합니다."),
         ("translate m --length-rule q", "'q': 'google', 'power' 가운데 하나여야 합니다."),
         ("info a b c", "인자가 너무 많습니다: b c"),
+        ("--nope", "그런 옵션이 없습니다: --nope"),
+        ("--nope train", "그런 옵션이 없습니다: --nope"),
+        ("--plugin", "'--plugin' 옵션에는 값이 필요합니다."),
+        ("--version=3", "'--version' 옵션에는 값을 줄 수 없습니다."),
+        ("--lang fr info", "'fr': 'en', 'ko' 가운데 하나여야 합니다."),
+        ("recipes --nope", "그런 옵션이 없습니다: --nope"),
+        ("recipes show", "인자가 빠졌습니다: 'name'."),
+        ("course chek", "그런 명령이 없습니다: 'chek'. 혹시 'check'인가요?"),
+        ("course check 00 --lang fr", "'--lang'(환경 변수 'JUMOK_LANG')의 값이 잘못되었습니다."),
         ("qqq", "그런 명령이 없습니다: 'qqq'."),
         ("trani", "그런 명령이 없습니다: 'trani'. 혹시 'train'인가요?"),
     ],

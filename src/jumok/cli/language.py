@@ -13,7 +13,7 @@ from typing import Any
 import typer
 
 from jumok.environment import language
-from jumok.errors import JumokError
+from jumok.errors import JumokError, Location
 
 PARTS = {"error": "오류", "expected": "기대한 것", "got": "받은 것", "do": "해결 방법"}
 """The words before the parts of an error."""
@@ -129,8 +129,7 @@ def said(error: JumokError) -> str:
     """The error in the reader's language; a sentence without a Korean text stays English."""
     if language() != "ko":
         return f"error: {error}"
-    place = f"{error.place}: " if error.place else ""
-    lines = [f"{PARTS['error']}: {place}{_sentence(error.what, 'errors')}"]
+    lines = [f"{PARTS['error']}: {_place(error.place)}{_sentence(error.what, 'errors')}"]
     lines += [
         f"  {PARTS[name]}: {_sentence(value, 'errors')}"
         for name in ("expected", "got", "do")
@@ -142,6 +141,14 @@ def said(error: JumokError) -> str:
 def noted(note: str) -> str:
     """A note of translations in the reader's language."""
     return _sentence(note, "notes") if language() == "ko" else note
+
+
+def _place(place: Location | None) -> str:
+    if place is None:
+        return ""
+    line = f" {place.line}번째 줄" if place.line is not None else ""
+    byte = f" 바이트 {place.byte}" if place.byte is not None else ""
+    return f"{place.file}{line}{byte}: "
 
 
 def _sentence(english: str, group: str, depth: int = 3) -> str:
