@@ -101,9 +101,7 @@ class Profile:
         lettered = [any(map(str.isalpha, word)) for word in words]
         return tuple(np.flatnonzero((missing > 0) & lettered).tolist())
 
-    def _missing(
-        self, plain: Sequence[str]
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    def _missing(self, plain: Sequence[str]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """How many of each text's n-grams are not in the table, and how many it has."""
         hashes, sizes = _hashes(plain)
         known = self._table[hashes >> np.uint32(33 - len(self._table).bit_length())]

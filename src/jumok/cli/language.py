@@ -43,7 +43,9 @@ def translate_texts(command: Any, name: str) -> None:
     for each in ("options_metavar", "subcommand_metavar"):
         if metavar := getattr(command, each, None):
             setattr(command, each, texts["words"].get(metavar, metavar))
-    command.help = texts["commands"].get(name, command.help)
+    if korean := texts["commands"].get(name):
+        examples = filter(is_example, (command.help or "").split("\n\n"))
+        command.help = "\n\n".join([korean, *examples])
     command.rich_help_panel = texts["panels"].get(
         panel := getattr(command, "rich_help_panel", None) or "", panel or None
     )
@@ -51,6 +53,11 @@ def translate_texts(command: Any, name: str) -> None:
         each.help = texts["options"].get(help := getattr(each, "help", None) or "", help or None)
         panel = getattr(each, "rich_help_panel", None) or ""
         each.rich_help_panel = texts["panels"].get(panel, panel or None)
+
+
+def is_example(part: str) -> bool:
+    """Whether a paragraph of a help is a command."""
+    return part.startswith(("  ", "jumok "))
 
 
 def help_in_korean(
@@ -116,11 +123,6 @@ def said(error: JumokError) -> str:
         if (value := getattr(error, name)) is not None
     ]
     return "\n".join(lines)
-
-
-def noted(note: str) -> str:
-    """A note of translations in the reader's language."""
-    return _sentence(note, "notes") if language() == "ko" else note
 
 
 def _sentence(english: str, group: str, depth: int = 2) -> str:
