@@ -45,8 +45,13 @@ translation. `jumok export MODEL --to web` makes such a page.
 FRAME = """
 ```{raw} html
 <iframe class="demo" title="jumok" src="../translator.html#lang=LANG"></iframe>
+<p><a href="../translator.html#lang=LANG">translator.html</a></p>
 ```
 """
+TRY = {
+    "en": "[Try a translator in this site](translator.md): nothing is installed, nothing is sent.",
+    "ko": "[이 사이트 안의 번역기를 써 보세요](translator.md). 설치할 것도, 보내는 것도 없습니다.",
+}
 
 
 def build(language: str, folder: Path, demo: bool) -> None:
@@ -59,9 +64,13 @@ def build(language: str, folder: Path, demo: bool) -> None:
         source = Path(name)
         names = [*(["translator"] if demo else []), *GENERATED]
         stage(source, language, {GROUPS[language]: names})
+        shutil.copytree(HERE / "locales", source / "locales")
         if demo:
             page = DEMO[language] + FRAME.replace("LANG", language)
             (source / "translator.md").write_text(page, "utf-8")
+            index = source / "index.md"
+            title, about, rest = index.read_text("utf-8").split("\n\n", 2)
+            index.write_text("\n\n".join([title, about, TRY[language], rest]), "utf-8")
         for page_name, write in GENERATED.items():
             (source / f"{page_name}.md").write_text(write(language), "utf-8")
         scripts = source / "scripts"

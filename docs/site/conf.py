@@ -18,6 +18,7 @@ myst_heading_anchors = 4  # as GitHub makes them
 myst_enable_extensions = ["colon_fence"]
 myst_linkify_fuzzy_links = False
 default_role = "code"
+smartquotes = False  # "--" is the beginning of an option
 napoleon_use_ivar = True
 autodoc_typehints = "signature"
 autodoc_member_order = "bysource"

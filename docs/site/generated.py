@@ -3,6 +3,8 @@
 import types
 from collections.abc import Callable, Iterator
 from importlib import import_module
+from inspect import cleandoc
+from itertools import groupby
 from typing import Any, Literal, Union, get_args, get_origin
 
 import typer
@@ -10,6 +12,7 @@ from annotated_types import Ge, Gt, Le, Lt
 from pydantic.fields import FieldInfo
 
 import jumok
+from jumok.cli.language import is_example, translate_texts
 from jumok.cli.main import app
 from jumok.config.section import Section
 from jumok.kinds import KINDS
@@ -73,22 +76,43 @@ def options_of(command: Any) -> Iterator[str]:
             yield f"| {names} | {cell(text)} |\n"
 
 
+def with_examples(help_: str) -> str:
+    """The text of --help as Markdown: examples are code."""
+    blocks = []
+    for example, parts in groupby(help_.strip("\n").split("\n\n"), is_example):
+        if example:
+            lines = "\n".join(cleandoc(part) for part in parts)
+            blocks.append(f"```bash\n{lines}\n```")
+        else:
+            blocks += parts
+    return "\n\n".join(blocks)
+
+
 def sections_of(command: Any, name: str, head: str) -> Iterator[str]:
     """A command, or those of a group."""
     if hasattr(command, "commands"):
         for below, each in command.commands.items():
             yield from sections_of(each, f"{name} {below}", head)
         return
-    about = (command.help or "").replace("\b", "").strip()
+    about = with_examples(command.help or "")
     rows = "".join(options_of(command))
     yield f"\n## {name}\n\n{about}\n"
     if rows:
         yield f"\n| {head} |\n|---|---|\n{rows}"
 
 
+def in_korean(command: Any, name: str) -> None:
+    """Gives a command, and those below it, their Korean texts."""
+    translate_texts(command, name)
+    for below, each in getattr(command, "commands", {}).items():
+        in_korean(each, f"{name} {below}".strip())
+
+
 def commands(language: str) -> str:
     """Every command with its options."""
     root = typer.main.get_command(app)
+    if language == "ko":
+        in_korean(root, "")
     about, head = COMMANDS[language]
     found = (sections_of(each, f"jumok {name}", head) for name, each in root.commands.items())
     return about + "".join(row for each in found for row in each)

@@ -12,7 +12,7 @@ import pytest
 import typer
 from pydantic_core._pydantic_core import list_all_errors
 
-from jumok.cli.language import said, sentences, table
+from jumok.cli.language import said, sentences, table, translate_texts
 from jumok.cli.main import app
 from jumok.cli.translation import NoteCounter
 from jumok.data.files.formats import FILE_KINDS
@@ -159,9 +159,9 @@ def test_every_note_has_its_korean(monkeypatch):
     lines = list(counter.lines())
     assert len(lines) == len(NOTES)
     for line, code in zip(lines, NOTES, strict=True):
-        assert re.fullmatch(rf"알림: {code}: 1줄, 처음은 1번째 줄: [^a-z]*(word.*)?", line), line
+        assert re.fullmatch(rf"알림: {code}: 1줄, 처음은 1번째: [^a-z]*(word.*)?", line), line
     named = ", ".join(words[:10])
-    assert any(line.endswith(f"학습 데이터에 없던 단어: {named} 외 2개") for line in lines)
+    assert any(line.endswith(f"학습 데이터에 없던 단어가 있음: {named} 외 2개") for line in lines)
 
 
 def fits(template: str, text: str) -> bool:
@@ -233,3 +233,17 @@ def test_faults_of_the_command_line_are_in_korean(words, korean):
     assert korean in done.stderr
     assert "Usage" not in done.stderr
     assert "Error" not in done.stderr
+
+
+def test_korean_help_has_the_examples(monkeypatch):
+    english = {name: examples(each) for name, each in commands().items()}
+    for name, each in commands().items():
+        translate_texts(each, name)
+        assert examples(each) == english[name]
+    assert sum(map(bool, english.values())) > 20
+
+
+def examples(command: object) -> list[str]:
+    """The lines of its help that begin with jumok, or that write into it."""
+    lines = (getattr(command, "help", None) or "").splitlines()
+    return [line for line in lines if re.match(r"\s*(jumok |echo )", line)]

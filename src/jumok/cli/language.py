@@ -64,7 +64,9 @@ def translate_texts(command: Any, name: str) -> None:
     for each in ("options_metavar", "subcommand_metavar"):
         if metavar := getattr(command, each, None):
             setattr(command, each, texts["words"].get(metavar, metavar))
-    command.help = texts["commands"].get(name, command.help)
+    if korean := texts["commands"].get(name):
+        examples = filter(is_example, (command.help or "").split("\n\n"))
+        command.help = "\n\n".join([korean, *examples])
     command.rich_help_panel = texts["panels"].get(
         panel := getattr(command, "rich_help_panel", None) or "", panel or None
     )
@@ -72,6 +74,11 @@ def translate_texts(command: Any, name: str) -> None:
         each.help = texts["options"].get(help := getattr(each, "help", None) or "", help or None)
         panel = getattr(each, "rich_help_panel", None) or ""
         each.rich_help_panel = texts["panels"].get(panel, panel or None)
+
+
+def is_example(part: str) -> bool:
+    """Whether a paragraph of a help is a command."""
+    return part.startswith(("  ", "jumok "))
 
 
 def help_in_korean(

@@ -56,9 +56,8 @@ def saved_trace(family: "Family", given: str, asked: Mapping[str, object]) -> "T
 
 def say_odd(family: "Family", given: str) -> None:
     """Prints on stderr what is odd about a text to be translated, if anything is."""
-    from jumok.cli.language import noted
-    from jumok.cli.translation import words_named
-    from jumok.systems.translation.judging import NOTES, UNKNOWN_WORDS
+    from jumok.cli.translation import note_line
+    from jumok.systems.translation.judging import UNKNOWN_WORDS
     from jumok.systems.translation.translator import Translator
 
     if isinstance(family.system, Translator):
@@ -71,7 +70,7 @@ def say_odd(family: "Family", given: str) -> None:
         judge = family.system.judge
         for code in judge.odd_source(given, *judge.unknown([given])):
             words = judge.unknown_words(given).values() if code == UNKNOWN_WORDS else ()
-            typer.echo(noted(f"note: {code}: {NOTES[code]}{words_named(words)}"), err=True)
+            typer.echo(note_line(code, words), err=True)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from jumok.cli.language import language, table
 from jumok.cli.options import Formats
 from jumok.cli.output.arriving import ArrivingLines
 from jumok.cli.output.resuming import Steps
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 OWN_CHARSET = {"docx", "html", "ipynb", "po", "tmx", "xliff"}
 MOST_NAMED = 10  # unknown words
+COUNTERS = {"line": "줄", "text": "개 텍스트"}
 LINES_AHEAD = 16  # batches read before the first is translated, to sort lines by length
 
 
@@ -102,16 +104,11 @@ class NoteCounter:
         """A line for each kind of note."""
         if not self._counts:
             return
-        from jumok.cli.language import noted
-        from jumok.systems.translation.judging import NOTES, UNKNOWN_WORDS
+        from jumok.systems.translation.judging import UNKNOWN_WORDS
 
         for code, count in self._counts.most_common():
-            what = self._what if count == 1 else f"{self._what}s"
-            means = f": {NOTES[code]}" if code in NOTES else ""
-            first = self._first[code]
-            named = words_named(self._words) if code == UNKNOWN_WORDS else ""
-            note = f"note: {code}: {count:,} {what}, the first is {first:,}{means}{named}"
-            yield self._of + noted(note)
+            words = self._words if code == UNKNOWN_WORDS else ()
+            yield self._of + note_line(code, words, (count, self._what, self._first[code]))
 
     def say(self) -> None:
         """Prints them on stderr."""
@@ -119,12 +116,32 @@ class NoteCounter:
             typer.echo(line, err=True)
 
 
-def words_named(words: Collection[str]) -> str:
-    """The first of some words, behind the note that they belong to."""
-    if not words:
-        return ""
-    more = f" (and {len(words) - MOST_NAMED:,} more)" if len(words) > MOST_NAMED else ""
-    return f": {', '.join(islice(words, MOST_NAMED))}{more}"
+def note_line(
+    code: str, words: Collection[str] = (), found: tuple[int, str, int] | None = None
+) -> str:
+    """What is said of a note, in the reader's language.
+
+    Args:
+        words: those that it names.
+        found: how often it was found, in what, and the number of the first.
+    """
+    from jumok.systems.translation.judging import NOTES
+
+    korean = language() == "ko"
+    means = NOTES.get(code, "")
+    parts = ["알림" if korean else "note", code]
+    if found:
+        count, what, first = found
+        if korean:
+            parts.append(f"{count:,}{COUNTERS[what]}, 처음은 {first:,}번째")
+        else:
+            parts.append(f"{count:,} {what}{'s' * (count > 1)}, the first is {first:,}")
+    parts += [(table()["notes"][means] if korean else means)] if means else []
+    if words:
+        more, named = len(words) - MOST_NAMED, ", ".join(islice(words, MOST_NAMED))
+        others = f" 외 {more:,}개" if korean else f" (and {more:,} more)"
+        parts.append(named + others * (more > 0))
+    return ": ".join(parts)
 
 
 def document_asked(
