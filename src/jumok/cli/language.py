@@ -27,13 +27,13 @@ def table() -> Mapping[str, Mapping[str, str]]:
 
 @cache
 def sentences(group: str) -> Mapping[str, str]:
-    """The Korean sentences by their English templates: "errors", "notes" of
-    translations, or "usage" for typer's own.
+    """The Korean sentences by their English templates: "errors", or "usage" for
+    typer's own.
 
     {} in a template is a value or another sentence; {0} and {1} in the Korean are the first and the
     second of them.
     """
-    if group != "errors":
+    if group == "usage":
         return table()[group]
     areas = resources.files("jumok.cli").joinpath("korean_errors").iterdir()
     return {  # JSON: as TOML so many take 60 ms to read
@@ -143,11 +143,6 @@ def said(error: JumokError) -> str:
         if (value := getattr(error, name)) is not None
     ]
     return "\n".join(lines)
-
-
-def noted(note: str) -> str:
-    """A note of translations in the reader's language."""
-    return _sentence(note, "notes") if language() == "ko" else note
 
 
 def _place(place: Location | None) -> str:

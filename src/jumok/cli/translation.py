@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from jumok.cli.language import language, table
+from jumok.cli.language import table
 from jumok.cli.options import Formats
 from jumok.cli.output.arriving import ArrivingLines
 from jumok.cli.output.resuming import Steps
@@ -21,6 +21,7 @@ from jumok.data.files.atomic import atomic_file
 from jumok.data.files.formats import COMPRESSED, kind_of_name
 from jumok.data.files.reading import first_bytes, open_bytes, whole_file
 from jumok.data.report import UTF8
+from jumok.environment import language
 from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
