@@ -168,7 +168,7 @@ def _lines(english: str, group: str, depth: int) -> str:
 
 @cache
 def _templates(group: str, start: str) -> list[tuple[list[str], str]]:
-    """The templates of what starts so: what stands around each {}, and the Korean.
+    """The templates of what starts so: the text around each {}, and the Korean.
 
     Those that say most come first.
     """
@@ -181,7 +181,7 @@ def _templates(group: str, start: str) -> list[tuple[list[str], str]]:
 
 
 def _values(parts: list[str], text: str) -> list[str] | None:
-    """What stands between the parts of a template, the shortest that fits; None: another text."""
+    """The text between the parts of a template, the shortest that fits; None: another text."""
     first, *others = parts
     if not (text.startswith(first) and text.endswith(others[-1])):
         return None
