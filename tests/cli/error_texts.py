@@ -1,4 +1,4 @@
-"""The sentences of errors that stand in the code, by ast: an f-string is a template with {}."""
+"""The sentences of errors in the code, by ast: an f-string is a template with {}."""
 
 import ast
 import re
@@ -47,7 +47,7 @@ def texts() -> set[str]:
 
 
 def said_by_errors() -> dict[str, str]:
-    """The texts that stand in the call of an error or of what makes one, with their file."""
+    """The texts in the calls of errors and of what makes them, with their file."""
     found = {}
     for name, tree in trees():
         makers = ERRORS | ({"ValueError"} if name.startswith("jumok/config/") else set())

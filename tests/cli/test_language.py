@@ -178,6 +178,14 @@ def fits(template: str, text: str) -> bool:
             "그런 번들이 없습니다.\n  해결 방법: 학습이 쓴 폴더를 주세요",
         ),
         (("train", "smallworld-en-k"), "그런 레시피가 없습니다.\n  해결 방법: 혹시 smallworld"),
+        (
+            ("train", "smallworld-en-ko", "--set", "training.optimizer=x", "--set", "model.z=1"),
+            "  model.z: 없는 키입니다\n  training.optimizer: 'adamw', 'muon' 가운데 하나",
+        ),
+        (
+            ("train", "smallworld-en-ko", "--set", "model.norm_kind=rmss"),
+            "'rmss': norm에 없는 이름입니다. 혹시 'rms'인가요? 있는 것: layer, rms",
+        ),
         (("recipes", "show", "x"), "jumok에 이런 이름의 레시피가 없습니다."),
         (("train", "--source", "a", "--target", "b"), "오류: a: 그런 파일이 없습니다."),
     ],

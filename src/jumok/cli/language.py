@@ -176,7 +176,7 @@ def _lines(english: str, group: str, depth: int) -> str:
 
 @lru_cache(maxsize=256)  # starts of sentences may come from outside
 def _templates(group: str, start: str) -> list[tuple[list[str], str]]:
-    """The templates of what starts so: what stands around each {}, and the Korean.
+    """The templates of what starts so: the text around each {}, and the Korean.
 
     Those that say most come first.
     """
@@ -189,7 +189,7 @@ def _templates(group: str, start: str) -> list[tuple[list[str], str]]:
 
 
 def _values(parts: list[str], text: str) -> list[str] | None:
-    """What stands between the parts of a template, the shortest that fits; None: another text."""
+    """The text between the parts of a template, the shortest that fits; None: another text."""
     first, *others = parts
     if not (text.startswith(first) and text.endswith(others[-1])):
         return None

@@ -124,7 +124,7 @@ def _say_version(wanted: bool) -> bool:
 
 
 def _take_language(words: list[str]) -> None:
-    """Takes --lang from the words before the command, so that faults in them are told in it."""
+    """Takes --lang from the words before the command, so that faults in them are in it, too."""
     left = iter(words)
     for word in left:
         option, equals, value = word.partition("=")
