@@ -64,6 +64,10 @@ class Texts:
         """The text of a key, filled in."""
         return filled(self.read[key], values)
 
+    def chosen(self, table: str, key: str, /) -> Text:
+        """One text of a table whose key is computed."""
+        return filled(self.read[table][key], {})
+
     def named(self, key: str, /, **values: object) -> dict[str, Text]:
         """The texts of a table, in its order."""
         return {name: filled(entry, values) for name, entry in self.read[key].items()}

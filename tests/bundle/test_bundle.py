@@ -178,6 +178,7 @@ def test_weights_cut_in_their_header_are_refused(copy: Path, keep: int) -> None:
         ),
         ("config.json", "{}", "this is not a jumok bundle"),
         ("config.json", "{", "cannot be read as JSON"),
+        ("config.json", r'{"format": "\ud800"}', "cannot be read as JSON"),
         ("card.json", '{"name": "a", "colour": "red"}', "colour: Unexpected keyword argument"),
     ],
 )

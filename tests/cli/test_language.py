@@ -63,6 +63,16 @@ def test_the_parts_of_an_error_are_named(monkeypatch, tmp_path):
     assert said(error) == f"error: {error}"
 
 
+def test_values_and_sentences_within_an_error_are_put_in_their_places(monkeypatch):
+    monkeypatch.setenv("JUMOK_LANG", "ko")
+    error = DataError("odd.", do="did you mean a {b}? check line 7 of both files")
+    assert said(error).endswith("혹시 a {b}인가요? 두 파일의 7번째 줄을 확인하세요")
+    error = DataError("it needs the extra .", do=" needs the extra a, which is not ")
+    assert (
+        said(error) == "오류: it needs the extra .\n  해결 방법:  needs the extra a, which is not "
+    )
+
+
 def commands(node=None, name: str = "") -> dict[str, object]:
     """Every command by its name, with those of groups, and jumok itself under ""."""
     node = node or typer.main.get_command(app)

@@ -13,6 +13,7 @@ from jumok.kinds import KINDS
 from jumok.places import import_string
 from tests.cli.calls import call, fault
 from tests.extending.test_extending import DOCS, code, trained_and_resumed
+from tests.inspection.pages import page_data
 from tests.training.conftest import Recorder, write_corpus
 
 RECIPE = """
@@ -108,7 +109,7 @@ def test_a_kind_from_outside_trains_loads_answers_and_is_evaluated_and_shown(mon
     page = ["look", str(run.model), letters, "--save", "seen.html"]
     done = call("--plugin", "spacing.py", *page)
     assert done.exit_code == 0, done.output
-    assert "spacing" in Path("seen.html").read_text("utf-8")
+    assert page_data(Path("seen.html").read_text("utf-8"))["task"] == "spacing"
 
 
 def test_a_kind_from_outside_resumes_with_the_same_bits():

@@ -135,7 +135,9 @@ def test_gradients_of_a_step_are_theirs(both, monkeypatch):
         turned = row.read([known[name] for name in row.there], imported.vocabulary)
         for name, expected in zip(row.here, turned, strict=True):
             if not name.endswith(("head.bias", "output.bias")):
-                torch.testing.assert_close(gradients[name], expected, atol=1e-4, rtol=1e-4)
+                # sums of float32 differ by the size of their summands, not of the result
+                near = max(1e-4, 1e-5 * float(expected.abs().max()))
+                torch.testing.assert_close(gradients[name], expected, atol=near, rtol=1e-4)
                 checked += 1
     assert checked >= 40, checked
 

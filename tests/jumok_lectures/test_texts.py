@@ -33,13 +33,13 @@ Asked = dict[tuple[str, str], set[str]]
 
 def asked() -> dict[str, Asked]:
     """What every module asks of its file."""
-    found: dict[str, Asked] = {}
+    found: dict[str, Asked] = defaultdict(lambda: defaultdict(set))
     for module in Path(jumok_lectures.__file__).parent.rglob("*.py"):
         tree = ast.parse(module.read_text("utf-8"))
         calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
         [*names] = (call.args[0].value for call in calls if ast.unparse(call.func) == "Texts")
         for name in names[:1] if module.name not in ("texts.py", "catalog.py") else ():
-            keys: Asked = defaultdict(set)
+            keys = found[name]
             for call in calls:
                 head, _, method = ast.unparse(call.func).partition(".")
                 if head == "T" and method in PANELS:
@@ -57,7 +57,6 @@ def asked() -> dict[str, Asked]:
                 elif head == "T" and call.args and isinstance(call.args[0], ast.Constant):
                     values = {each.arg for each in call.keywords}
                     keys[METHODS.get(method, ""), call.args[0].value] |= values
-            found[name] = keys
     return found
 
 

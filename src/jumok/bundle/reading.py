@@ -261,6 +261,7 @@ def read_json_object(file: Path) -> dict[str, object]:
     """
     try:
         value = json.loads(file.read_text(encoding="utf-8"))
+        json.dumps(value, ensure_ascii=False).encode()  # a lone surrogate cannot be shown
     except (ValueError, OSError, RecursionError) as error:
         raise BundleError(
             "this file cannot be read as JSON.",

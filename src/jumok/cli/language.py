@@ -1,6 +1,5 @@
 """The language of `--help` and of errors: korean.toml has the Korean of the English texts."""
 
-import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -119,10 +118,29 @@ def said(error: JumokError) -> str:
     return "\n".join(lines)
 
 
-def _sentence(english: str, group: str) -> str:
-    """A sentence in Korean, by its template in a group: {} is a value or another sentence."""
+def _sentence(english: str, group: str, depth: int = 2) -> str:
+    """A sentence in Korean, by its template in a group: {} is a value or another sentence.
+
+    Args:
+        depth: of the sentences within it that are translated, too.
+    """
     for template, korean in table()[group].items():
-        pattern = re.escape(template).replace(r"\{\}", "(.*)")
-        if values := re.fullmatch(pattern, english, re.DOTALL):
-            return korean.format(*(_sentence(each, group) for each in values.groups()))
+        if (values := _values(template, english)) is not None:
+            inner = (_sentence(each, group, depth - 1) for each in values) if depth else values
+            return korean.format(*inner)
     return english
+
+
+def _values(template: str, text: str) -> list[str] | None:
+    """What stands at each {} of the template, the shortest that fits; None: another text."""
+    first, *others = template.split("{}")
+    if not text.startswith(first):
+        return None
+    text, values = text[len(first) :], []
+    for number, part in enumerate(others, 1):
+        place = text.find(part) if number < len(others) else len(text) - len(part)
+        if place < 0 or not text.startswith(part, place):
+            return None
+        values.append(text[:place])
+        text = text[place + len(part) :]
+    return None if text else values

@@ -14,11 +14,11 @@ import typer
 from jumok.cli.options import Formats
 from jumok.cli.output.arriving import ArrivingLines
 from jumok.cli.output.resuming import Steps
-from jumok.cli.output.streams import STANDARD
+from jumok.cli.output.streams import STANDARD, standard_input
 from jumok.cli.screen import counted
 from jumok.data.files.atomic import atomic_file
 from jumok.data.files.formats import COMPRESSED, kind_of_name
-from jumok.data.files.reading import first_bytes, in_utf8, open_bytes, whole_file
+from jumok.data.files.reading import first_bytes, open_bytes, whole_file
 from jumok.data.report import UTF8
 from jumok.errors import ConfigError
 
@@ -197,11 +197,7 @@ def translate_to(
     if output is not None and not standard:
         _check_name(output, format)
     if file is None or file == STANDARD:
-        name = "standard input"
-        stdin = sys.stdin.buffer
-        if encoding != UTF8:
-            stdin = in_utf8(stdin, encoding, Path(name))
-        content = stdin.read()
+        content, name = standard_input(encoding).read(), "standard input"
     else:
         content, name = whole_file(file, encoding), str(file)
 

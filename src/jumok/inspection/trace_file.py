@@ -201,6 +201,7 @@ def _read_traces(path: Path) -> list[Trace]:
     with zipfile.ZipFile(path) as archive:
         check_members(archive, path.stat().st_size)
         head = json.loads(unpacked(archive, HEAD))
+        json.dumps(head, ensure_ascii=False).encode()  # a lone surrogate cannot be shown
         parts = {name: unpacked(archive, name) for name in archive.namelist() if name != HEAD}
     if not isinstance(head, dict):
         raise ValueError(f"{HEAD} holds no JSON object")

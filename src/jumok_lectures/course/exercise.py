@@ -98,7 +98,7 @@ def judge(exercise: Exercise | Question, answer: object) -> Verdict:
     hint = _recognized(exercise, cases, given, first)
     words = _difference(cases[first], given[first], wanted[first])
     if hint is not None:
-        advice = Text(**T.read["hint"][hint])
+        advice = T.chosen("hint", hint)
         words = Text(f"{advice.en}\n  {words.en}", f"{advice.ko}\n  {words.ko}")
     return Verdict(False, words, hint)
 
@@ -112,7 +112,7 @@ def _judge_number(question: Question, answer: object) -> Verdict:
         return Verdict(True, T("right"))
     for hint, wrong in question.mistakes.items():
         if abs(number - wrong) <= question.tolerance:
-            return Verdict(False, Text(**T.read["hint"][hint]), hint)
+            return Verdict(False, T.chosen("hint", hint), hint)
     return Verdict(False, T("wrong_number", got=f"{number:g}"))
 
 
@@ -167,12 +167,12 @@ def _recognized(
 
 def _difference(case: Case, given: Output, wanted: Tensor) -> Text:
     """Where the output is wrong, in one sentence."""
-    title = Text(**T.read["case"][case.title])
+    title = T.chosen("case", case.title)
     if isinstance(given, Text):
         return Text(f"{title.en}: {given.en}", f"{title.ko}: {given.ko}")
     if given.shape != wanted.shape:
-        shapes = {"got": str(tuple(given.shape)), "expected": str(tuple(wanted.shape))}
-        return T("shape", case=title, **shapes)
+        got, expected = str(tuple(given.shape)), str(tuple(wanted.shape))
+        return T("shape", case=title, got=got, expected=expected)
     apart = (given.double() - wanted.double()).abs()
     close = torch.isclose(
         given.double(), wanted.double(), rtol=1e-5, atol=case.tolerance, equal_nan=True

@@ -1,11 +1,12 @@
 """Files and standard streams as inputs and outputs."""
 
+import io
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, TextIO
+from typing import TextIO, cast
 
 import typer
 
@@ -34,9 +35,7 @@ def input_lines(file: Path | None, *, plain: bool = True, encoding: str = UTF8) 
     """
     if file is None or file == STANDARD:
         name = Path("standard input")
-        stdin = sys.stdin.buffer
-        if encoding != UTF8:
-            stdin = in_utf8(stdin, encoding, name)
+        stdin = standard_input(encoding)
         check_text(name, first_bytes(stdin), plain=plain)
         yield from decoded(_lines_of(stdin), name)
     elif not (os.path.isfile(file) and file.stat().st_size == 0):  # no lines in, no lines out
@@ -45,7 +44,17 @@ def input_lines(file: Path | None, *, plain: bool = True, encoding: str = UTF8) 
             yield from decoded(_lines_of(stream), file)
 
 
-def _lines_of(stream: BinaryIO) -> Iterator[bytes]:
+def standard_input(encoding: str = UTF8) -> io.BufferedIOBase:
+    """Its bytes; a text in this character set becomes UTF-8.
+
+    Raises:
+        ConfigError: there is no such character set.
+    """
+    stdin = cast("io.BufferedIOBase", sys.stdin.buffer)
+    return stdin if encoding == UTF8 else in_utf8(stdin, encoding, Path("standard input"))
+
+
+def _lines_of(stream: io.BufferedIOBase) -> Iterator[bytes]:
     """The lines; one that is too long is cut, so that it can be refused."""
     return iter(lambda: stream.readline(LONGEST_LINE + 1), b"")
 

@@ -5,7 +5,6 @@ import io
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
 
 from jumok.data.files.elements import XmlElement
 from jumok.data.report import CorpusReport
@@ -26,7 +25,7 @@ _BYTE_ORDER_MARKS = (
 
 
 def readable_units(
-    stream: BinaryIO, file: Path, report: CorpusReport
+    stream: io.BufferedReader, file: Path, report: CorpusReport
 ) -> Iterator[tuple[XmlElement, int]]:
     """The well-formed units, each with its line; `report` counts the others.
 
@@ -47,7 +46,7 @@ def readable_units(
             )
 
 
-def _units(stream: BinaryIO) -> Iterator[tuple[str, int]]:
+def _units(stream: io.BufferedReader) -> Iterator[tuple[str, int]]:
     """The text of each unit, and the line that it begins in; from 1."""
     head = stream.peek(1024) if isinstance(stream, io.BufferedReader) else b""
     named = _ENCODING.search(head)

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
-from typing import BinaryIO, TypeVar
+from typing import TypeVar
 
 from jumok.data.files.encoding import conversion
 from jumok.data.files.formats import COMPRESSED, HEAD, check_text
@@ -48,7 +48,7 @@ def one_line(text: str, report: CorpusReport | None, number: int) -> str:
 
 
 @contextmanager
-def open_bytes(path: Path, encoding: str = UTF8) -> Iterator[BinaryIO]:
+def open_bytes(path: Path, encoding: str = UTF8) -> Iterator[io.BufferedReader]:
     """The file's bytes, decompressed if the name ends in .gz or .zst; text becomes UTF-8.
 
     Args:
@@ -116,7 +116,7 @@ def _damaged_archive(error: Exception, place: Location) -> DataError:
     )
 
 
-def in_utf8(stream: BinaryIO, encoding: str, name: Path) -> BinaryIO:
+def in_utf8(stream: io.BufferedIOBase, encoding: str, name: Path) -> io.BufferedReader:
     """A stream of the same text in UTF-8; errors call it `name`.
 
     Raises:
@@ -131,7 +131,7 @@ def in_utf8(stream: BinaryIO, encoding: str, name: Path) -> BinaryIO:
             expected="a name such as cp949, shift_jis, gb18030, latin-1, cp1252, utf-16",
             got=repr(encoding),
         ) from None
-    if codecs.lookup(encoding).name == UTF8:
+    if codecs.lookup(encoding).name == UTF8 and isinstance(stream, io.BufferedReader):
         return stream
     return io.BufferedReader(_Recoded(stream, decoder, encoding, name), BLOCK)
 
@@ -142,7 +142,11 @@ class _Recoded(io.RawIOBase):
     mode = "rb"
 
     def __init__(
-        self, raw: BinaryIO, decoder: codecs.IncrementalDecoder, encoding: str, name: Path
+        self,
+        raw: io.BufferedIOBase,
+        decoder: codecs.IncrementalDecoder,
+        encoding: str,
+        name: Path,
     ) -> None:
         self._raw, self._decoder, self._encoding, self._name = raw, decoder, encoding, name
         self._ready, self._lines, self._ended = b"", 1, False
@@ -183,7 +187,7 @@ def first_bytes(stream: object) -> bytes:
 
 
 @contextmanager
-def _decompressed(raw: BinaryIO, suffix: str) -> Iterator[BinaryIO]:
+def _decompressed(raw: io.BufferedReader, suffix: str) -> Iterator[io.BufferedReader]:
     if suffix == ".gz":
         # GzipFile splits lines in Python; a buffer around it does so in C.
         yield io.BufferedReader(gzip.GzipFile(fileobj=raw), BLOCK)
@@ -196,7 +200,7 @@ def _decompressed(raw: BinaryIO, suffix: str) -> Iterator[BinaryIO]:
 class _ZstdBytes(io.RawIOBase):
     """Decompressed zstd frames; unlike the library's own reader, it detects a truncated file."""
 
-    def __init__(self, raw: BinaryIO) -> None:
+    def __init__(self, raw: io.BufferedIOBase) -> None:
         with optional_import("reading .zst files", extra="formats"):
             import zstandard
 

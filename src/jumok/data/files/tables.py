@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import compress
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -227,7 +227,7 @@ def read_parquet(file: Path, columns: Columns, report: CorpusReport | None = Non
 
 
 def _parquet_columns(
-    stream: BinaryIO | io.BytesIO, file: Path, requested: Columns
+    stream: io.BufferedReader | io.BytesIO, file: Path, requested: Columns
 ) -> Iterator[list[list[object]]]:
     with reading_as("Parquet", file):
         with optional_import("reading Parquet files", extra="formats"):

@@ -1,9 +1,9 @@
 """Translators' own formats: TMX (translation memories), XLIFF 1.2 and 2, and PO (gettext)."""
 
+import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import BinaryIO
 
 from jumok.data.files.damage import ANYTHING, damaged
 from jumok.data.files.damaged_tmx import readable_units
@@ -58,7 +58,11 @@ def read_tmx(file: Path, columns: Columns, report: CorpusReport | None = None) -
 
 
 def _elements(
-    stream: BinaryIO, file: Path, kind: str, names: Sequence[str], opening: Sequence[str] = ()
+    stream: io.BufferedReader,
+    file: Path,
+    kind: str,
+    names: Sequence[str],
+    opening: Sequence[str] = (),
 ) -> Iterator[XmlElement]:
     """The elements of some names one by one; those of `opening` when they begin, and empty."""
     with optional_import(f"reading {kind} files", extra="formats"):

@@ -12,11 +12,11 @@ names no line; so the shape of the file is checked before.
 """
 
 import codecs
+import io
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 import numpy.typing as npt
@@ -160,7 +160,7 @@ def _check_binary(path: Path) -> None:
     _check_count(path, count, len(seen))
 
 
-def _binary_words(stream: BinaryIO, width: int, path: Path, count: int) -> Iterator[bytes]:
+def _binary_words(stream: io.BufferedReader, width: int, path: Path, count: int) -> Iterator[bytes]:
     """The words alone; their vectors are skipped."""
     rest, whole = b"", 0
     while block := stream.read(BLOCK):
@@ -184,7 +184,7 @@ def _binary_words(stream: BinaryIO, width: int, path: Path, count: int) -> Itera
         )
 
 
-def _read_header(stream: BinaryIO, path: Path) -> tuple[int, int]:
+def _read_header(stream: io.BufferedReader, path: Path) -> tuple[int, int]:
     count, width = map(int, stream.readline().split())
     if not count or not width:
         raise DataError(

@@ -296,7 +296,7 @@ def state_names() -> tuple[str, ...]:
 @cache
 def view_names() -> tuple[str, ...]:
     """The names of the page's views."""
-    return tuple(re.findall(r"(\w+): \w+View\b", _source_table("views/catalog.js", "QUESTIONS")))
+    return tuple(re.findall(r"\b(\w+): \w+View\b", _source_table("views/catalog.js", "QUESTIONS")))
 
 
 @cache
