@@ -302,8 +302,8 @@ def further_table(further: FurtherSeeds, language: Language) -> list[str]:
         further: what further.json holds.
 
     Returns:
-        a row for each lab: its outcome with each set, whether it is the same, and the conditions
-        whose state differs, with all states.
+        a row for each lab: its outcome with each set, whether all of it is the same, and the
+        conditions whose state differs, with all states.
     """
     seeds = [f"{HEADINGS['seeds'].of(language)} {each[0]}–{each[-1]}" for each in further["seeds"]]
     columns = [HEADINGS["lab"].of(language), *seeds]
@@ -316,7 +316,7 @@ def further_table(further: FurtherSeeds, language: Language) -> list[str]:
             f"{each['name'][language]}: {', '.join(STATES[s].of(language) for s in each['states'])}"
             for each in lab["differ"]
         ]
-        same = SAME[len(set(lab["outcomes"])) == 1].of(language)
+        same = SAME[len(set(lab["outcomes"])) == 1 and not lab["differ"]].of(language)
         count = f"{len(differ)} / {lab['conditions']}"
         rows.append([lab["lab"], *outcomes, same, "; ".join((count, *differ))])
     return markdown_table(columns, rows)

@@ -195,7 +195,6 @@ def run(setting: Setting, amounts: Amounts = Amounts()) -> Findings:
     transformer, gru = by_size["transformer"], by_size["gru"]
     apart = {size: differences(transformer[size], gru[size]) for size in gru}
     most = max(apart)
-    little, much = mean(apart[LITTLE]), mean(apart[most])
     return T.findings(
         rows=[
             [size, mean(transformer[size]), mean(gru[size]), mean(own), min(own), max(own)]
@@ -221,8 +220,6 @@ def run(setting: Setting, amounts: Amounts = Amounts()) -> Findings:
         counts=counts,
         few=LITTLE,
         many=most,
-        little=abs(little),
-        much=abs(much),
-        little_sign=T("more") if little > 0 else T("less"),
-        much_sign=T("more") if much > 0 else T("less"),
+        little=apart[LITTLE],
+        much=apart[most],
     )
