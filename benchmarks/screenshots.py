@@ -31,7 +31,7 @@ JUMOK = (sys.executable, "-c", "from jumok.cli.main import run; run()")
 WIDTH, MOST_BYTES = 1080, 60_000
 ENGLISH = "A young girl in a red dress is playing with a dog on the beach."
 OTHER = "An old man in a red hat is sitting on the beach."
-WALKED = "The cat saw a dog in the park."
+WALKED = "The student saw a dog in the yard."
 KOREAN = "The teacher gave five cups to Hyunwoo at eight o'clock."
 
 
@@ -115,8 +115,8 @@ LAYERS = (Shot("layers", "view=layers", 900, play),)
 RIVALS = (Shot("versus", "view=compare", 900, play),)
 KOREANS = (
     Shot("alignment-ko", "view=board&lang=ko"),
-    Shot("flow", "view=flow", 860, stop_before_the_end),
-    Shot("walk", "view=walk&layer=0&query=1&head=3&moment=21", 1090),
+    Shot("flow", "view=flow", 940, stop_before_the_end),
+    Shot("walk", "view=walk&layer=0&query=1&head=3&moment=23", 1090),
 )
 FILM = Shot("walk-film", "view=walk&layer=0&query=1&head=3", 1100)
 ENDS = "layer=0", "layer=1", 2  # of the last layer, the film has the last moments

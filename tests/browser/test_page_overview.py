@@ -18,9 +18,12 @@ from tests.inspection.traces import HOSTILE, found, trace
 
 expect = pytest.importorskip("playwright.sync_api", reason="needs the package playwright").expect
 
-WRITTEN = re.compile(r"“(.+?)” was written while attending to (.+?) \(([\d.]+ %)\)(.*)")
+WRITTEN = re.compile(
+    r"“(.+?)” was written while attending most to (.+?) \(([\d.]+ %) of the attention\)(.*)"
+)
 LOOKED = re.compile(
-    r"(?:While reading )?“?(.+?)”?(?:, the model)? attended (?:most )?to (.+?) \(([\d.]+ %)\)(.*)"
+    r"(?:While reading )?“?(.+?)”?(?:, the model)? attended most to (.+?) "
+    r"\(([\d.]+ %) of (?:the|its) attention\)(.*)"
 )
 KINDS = (
     "Transformer", "Bahdanau's RNN", "captioner", "language model",
@@ -142,7 +145,9 @@ def test_a_word_that_is_pointed_at_says_where_it_looked(opened):
         column = int(weights[row, :3].argmax())
         share = f"{100 * weights[row, column]:.0f} %"
         assert f"“{word}” was written" in said(reader)
-        assert f"“{recorded.axes['source'].texts[column]}” ({share})" in said(reader)
+        assert f"“{recorded.axes['source'].texts[column]}” ({share} of the attention)" in said(
+            reader
+        )
         numbers = reader.page.locator(".keys .word small").all_inner_texts()
         expected = [
             f"{100 * weight:.0f}\u202f%" if weight >= 0.05 else "" for weight in weights[row, :3]
@@ -212,7 +217,9 @@ def test_the_overview_is_accessible_everywhere(
         reader.page.set_viewport_size({"width": width, "height": 800})
         assert reader.serious() == []
     if language == "ko-KR":
-        assert re.search(r"이 단어를 쓸 때 .+에 가장 많이 주목했습니다\([\d.]+%\)\.", said(reader))
+        assert re.search(
+            r"이 단어를 쓸 때 .+에 가장 많이 주목했습니다\(어텐션의 [\d.]+%\)\.", said(reader)
+        )
 
 
 def test_an_image_opens_bright_where_the_strongest_word_attended(opened, folders):
@@ -294,7 +301,7 @@ def test_what_is_no_word_is_said_where_it_has_most(opened):
         if site.part == "cross" else site for site in recorded.sites
     )  # fmt: skip
     sentence = said(opened(replace(recorded, sites=sites), view="overview"))
-    assert "“cat” (20 %); 60 % went to no word (</s>)" in sentence
+    assert "“cat” (20 % of the attention); 60 % went to no word (</s>)" in sentence
 
 
 def test_words_are_text_in_the_overview(opened):
@@ -315,7 +322,7 @@ def test_a_long_text_has_an_overview_without_scrolling_sideways(opened):
     recorded = Trace("long", "weights", " ".join(names), "", {"text": axis}, (site,), task="bert")
     reader = opened(recorded, view="overview")
     reader.page.locator("#row-3").focus()
-    assert "“w3” attended most to “w126” (90 %)" in said(reader)
+    assert "“w3” attended most to “w126” (90 % of its attention)" in said(reader)
     assert reader.page.evaluate("document.documentElement.scrollWidth") <= 1200
 
 
