@@ -4,8 +4,8 @@
 
 Untrained models of each kind are exported in every format that holds them (`jumok export`). A cell
 is the largest difference between numbers that the format's own program computes and ours, or
-"tokens" where only what both write is compared; "written": that program is not installed, and the
-file is compared with its own import alone.
+"tokens" where only what both write is compared; "written": that program is not installed, so at most
+the file with its own import is compared.
 """
 
 import re
@@ -59,7 +59,7 @@ def cell(bundle: Bundle, format: ExportFormat, output: Path) -> str:
         )
     except JumokError as error:
         return f"refused: {error.what}"
-    if ABSENT in told:
+    if not told or ABSENT in told:
         return "written"
     found = _DIFFERENCE.search(told)
     return found[1] if found else "tokens"
