@@ -34,6 +34,7 @@ from jumok.models.causal import CausalLanguageModel
 CONTEXT = 160
 """Tokens of a compared text, what is written of it included."""
 AGAIN = "the file as jumok reads it"
+ABSENT = "llama.cpp is not installed"
 
 
 def compare_read(
@@ -191,7 +192,7 @@ def compare_in_llama(
         BundleError: its ids of texts are others, or its tokens in float32, and no ties.
     """
     if importlib.util.find_spec("llama_cpp") is None:
-        return "llama.cpp is not installed"
+        return ABSENT
     writer = GreedyWriter(bundle)
     context = min(context, CONTEXT)
     there, longest = LlamaEngine(file, names, context), min(writer.longest, context // 2)
