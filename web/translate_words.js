@@ -40,7 +40,7 @@ export const BOX_WORDS = {
     notes: {
       "unknown-script": "The text is in a script that this model does not read.",
       "target-language": "The text seems to be in the target language.",
-      "unknown-words": "The training data did not have some of these words.",
+      "unknown-words": "The text is unlike the training data.",
       uncertain: "The model is not sure of this translation.",
       empty: "The translation is empty.",
       copied: "The text was copied, not translated.",
@@ -88,7 +88,7 @@ export const BOX_WORDS = {
     notes: {
       "unknown-script": "이 모델이 읽지 못하는 문자로 쓴 글입니다.",
       "target-language": "이미 도착 언어로 쓴 글로 보입니다.",
-      "unknown-words": "학습 데이터에 없던 말이 들어 있습니다.",
+      "unknown-words": "학습 데이터와 많이 다른 글입니다.",
       uncertain: "모델이 자신 없어 한 번역입니다.",
       empty: "번역문이 비어 있습니다.",
       copied: "번역되지 않고 원문이 그대로 옮겨졌습니다.",

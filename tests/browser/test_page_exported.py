@@ -15,8 +15,11 @@ from playwright.sync_api import expect
 from jumok.bundle.profile import Profile
 from jumok.bundle.quantising import write_quantised
 from jumok.bundle.reading import TOKENIZER, read_bundle
+from jumok.bundle.weights import load_model
+from jumok.bundle.writing import write_bundle
 from jumok.data.pieces import read_pieces
-from jumok.data.tokenizer import Tokenizer, normalize
+from jumok.data.tokenizer import END, Tokenizer, normalize
+from jumok.engine.packing import OUTPUT_BIAS
 from jumok.engine.structures import library
 from jumok.engine.wasm import SIMD_FLAG, build_module, engine_wasm, missing_compiler
 from jumok.systems.in_page.translator import WebTranslator
@@ -75,6 +78,18 @@ def test_the_page_knows_the_words_of_the_training_data_as_python_does(asked, tmp
     assert found == [list(judge.unknown_words(text)) for text in read]
     assert found[-1][0] == 0
     assert 0 < sum(map(bool, found)) < len(found)
+
+
+def test_a_translation_without_a_word_is_searched_again(asked, tmp_path):
+    folder = transformer(tmp_path / "model", output_bias=True)
+    bundle, tokenizer = read_bundle(folder), Tokenizer.load(folder / TOKENIZER)
+    weights = load_model(bundle).state_dict()
+    weights[OUTPUT_BIAS][END] = 50.0  # the first search ends at once
+    ends = write_bundle(tmp_path / "ends", weights, bundle.config, tokenizer, bundle.card)
+    page = asked(WebTranslator(read_bundle(ends), "fp32", SHORT))
+    found = page("looked", {"text": "the cat sat"})
+    least = len(tokenizer.encode("the cat sat")) // 2 + 1
+    assert 1 < len(found["findings"]["written"]) == least < SHORT.maximum_length
 
 
 def _give_profile(folder, profile) -> None:

@@ -16,6 +16,7 @@ import pytest
 import torch
 
 import jumok
+from jumok.engine.wasm import missing_compiler
 from jumok_lectures.course.exercises import chapter_03, chapter_09, chapter_15
 from tests.browser.conftest import FIND, axe
 
@@ -38,10 +39,12 @@ class Quiet(SimpleHTTPRequestHandler):
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory) -> Path:
+def site(tmp_path_factory, tiny_bundle) -> Path:
+    """With a translator in it, where the engine for pages can be compiled."""
     folder = tmp_path_factory.mktemp("site")
+    demo = [] if missing_compiler() else ["--model", str(tiny_bundle)]
     done = subprocess.run(
-        [sys.executable, str(ROOT / "docs/site/build.py"), str(folder)],
+        [sys.executable, str(ROOT / "docs/site/build.py"), str(folder), *demo],
         capture_output=True,
         text=True,
         timeout=600,
@@ -109,6 +112,58 @@ def test_both_languages_have_the_same_pages(site):
     )
     # The tables of all benchmarks are in English; the Korean page has the sum of them.
     assert {page for page in english ^ korean if not page.startswith("benchmarks/")} == set()
+
+
+@pytest.mark.parametrize("language", ["en", "ko"])
+def test_every_page_is_two_clicks_from_the_index(site, language):
+    folder = site / language
+    reached = {folder / "index.html"}
+    for _ in range(2):
+        reached |= {
+            (page.parent / unquote(target).partition("#")[0]).resolve()
+            for page in reached
+            if page.suffix == ".html" and page.is_file()
+            for target in Links(page.read_text("utf-8")).targets
+        }
+    assert {*folder.rglob("*.html")} <= reached
+
+
+def test_korean_pages_lead_to_no_english_page_but_their_own(site):
+    """The switch of languages leads to the same page; the tables of benchmarks are in English."""
+    found = []
+    for file in (site / "ko").rglob("*.html"):
+        own = file.relative_to(site / "ko")
+        for target in Links(file.read_text("utf-8")).targets:
+            place, _, query = target.partition("#")[0].partition("?")
+            there = (file.parent / unquote(place)).resolve()
+            if there.is_relative_to(site / "en"):
+                other = there.relative_to(site / "en")
+                if other != own and other.parts[0] != "benchmarks" and not query:
+                    found.append(f"{own}: {target}")
+    assert found == []
+
+
+def test_the_commands_are_described_in_both_languages(site):
+    english, korean = ((site / each / "commands.html").read_text("utf-8") for each in ("en", "ko"))
+    assert "Folder of all runs" in english
+    assert "모든 실행의 폴더" in korean
+    assert "Folder of all runs" not in korean
+    assert "jumok train --source a.en --target a.ko" in re.sub("<[^>]+>", "", korean)
+
+
+@pytest.mark.skipif(missing_compiler() is not None, reason="needs zig")
+@pytest.mark.parametrize("language", ["en", "ko"])
+def test_a_visitor_tries_the_translator_of_the_site(page, address, language):
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.goto(f"{address}/{language}/index.html")
+    page.locator('article a[href="translator.html"]').click()
+    frame = page.frame_locator("iframe.demo")
+    frame.locator("#text").fill("the cat sat")
+    frame.get_by_text("sat", exact=True).first.wait_for(timeout=60_000)
+    assert frame.locator("html").get_attribute("lang") == language
+    size = page.locator("iframe.demo").bounding_box()
+    assert size["width"] > 600
+    assert size["height"] > 400
 
 
 def test_the_reference_has_every_public_name(site):

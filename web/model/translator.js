@@ -7,6 +7,8 @@ import { Profile } from "./profile.js";
 import { sitesOf, stepsOf, textAxis } from "./recorded.js";
 import { END, START, Tokenizer, isWritable, normalize, strip, withSpaces } from "./tokenizer.js";
 
+const WORD = /[\p{L}\p{N}]/u;
+
 export class Translator {
   /** `facts`: what `systems/in_page/translator.py` writes; `blobs`: the bytes beside it, by name. */
   static async load(facts, blobs) {
@@ -41,7 +43,10 @@ export class Translator {
     if (read.length > maxTokens) throw new Refused("faultLong", read.length, maxTokens);
     const [before, after] = [text.slice(0, span[0]).trimStart(), text.slice(span[1]).trimEnd()];
     const whole = (tokens) => `${before}${betweenEdges(strip(this.textOf(tokens)), after)}${after}`;
-    const found = await this.translate([...read, END], pacer(waiting), whole);
+    const pace = pacer(waiting);
+    let found = await this.translate([...read, END], pace, whole);
+    if (!WORD.test(this.textOf(found.tokens))) // as systems/translation/stricter.py does
+      found = await this.translate([...read, END], pace, whole, Math.floor(read.length / 2) + 1);
     return { ...this.traceOf(given, read, found), output: whole(found.tokens), milliseconds: performance.now() - began };
   }
 
@@ -49,9 +54,10 @@ export class Translator {
     return this.tokenizer.decode(tokens).replace(/ {2,}/gu, " ");
   }
 
-  /** The best translation, and what led to it. */
-  async translate(source, pace, whole) {
-    const session = this.engine.open(source, this.rules(source.length));
+  /** The best translation of `least` tokens or more, and what led to it. */
+  async translate(source, pace, whole, least = 0) {
+    const rules = this.rules(source.length);
+    const session = this.engine.open(source, { ...rules, minimum: Math.max(rules.minimum, Math.min(least, rules.longest)) });
     try {
       while (!session.advance()) await pace(() => whole(session.written()));
       return session.seen(session.written());

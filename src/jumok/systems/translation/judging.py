@@ -32,7 +32,7 @@ UNCERTAIN = "uncertain"
 NOTES = {
     UNKNOWN_SCRIPT: "the text is in a script that the source language does not use",
     TARGET_LANGUAGE: "the text is in the script of the target language",
-    UNKNOWN_WORDS: "the text has words that the training data did not have",
+    UNKNOWN_WORDS: "the text has words or runs of characters that the training data did not have",
     EMPTY: "the translation is empty",
     COPIED: "the text was copied instead of translated",
     REPETITION: "the translation repeats itself",
