@@ -4,8 +4,8 @@
 
 Untrained models of each kind are exported in every format that holds them (`jumok export`). A cell
 is the largest difference between numbers that the format's own program computes and ours, or
-"tokens" where only what both write is compared; "written": that program is not installed, so at most
-the file with its own import is compared.
+"tokens" where only what both write is compared; "written": that program is not installed, so at
+most the file with its own import is compared.
 """
 
 import re
