@@ -33,7 +33,10 @@ def asked() -> dict[str, Asked]:
         calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
         [*names] = (call.args[0].value for call in calls if ast.unparse(call.func) == "Texts")
         for name in names[:1] if module.name not in ("texts.py", "catalog.py") else ():
-            keys: Asked = defaultdict(set)
+            keys = found.setdefault(name, defaultdict(set))  # modules may share a file
+            for node in ast.walk(tree):
+                if isinstance(node, ast.Subscript) and ast.unparse(node.value) == "T.read":
+                    keys["", ast.literal_eval(node.slice)] |= set()  # a table, as a whole
             for call in calls:
                 head, _, method = ast.unparse(call.func).partition(".")
                 if head == "T" and method in PANELS:
@@ -51,7 +54,6 @@ def asked() -> dict[str, Asked]:
                 elif head == "T" and call.args and isinstance(call.args[0], ast.Constant):
                     values = {each.arg for each in call.keywords} - {"bound"}
                     keys[METHODS.get(method, ""), call.args[0].value] |= values
-            found[name] = keys
     return found
 
 

@@ -184,8 +184,8 @@ def _difference(case: Case, given: Output, wanted: Tensor) -> Text:
     if isinstance(given, Text):
         return Text(f"{title.en}: {given.en}", f"{title.ko}: {given.ko}")
     if given.shape != wanted.shape:
-        shapes = {"got": str(tuple(given.shape)), "expected": str(tuple(wanted.shape))}
-        return T("shape", case=title, **shapes)
+        shapes = [str(tuple(each.shape)) for each in (given, wanted)]
+        return T("shape", case=title, got=shapes[0], expected=shapes[1])
     apart = (given.double() - wanted.double()).abs()
     close = torch.isclose(
         given.double(), wanted.double(), rtol=1e-5, atol=case.tolerance, equal_nan=True
