@@ -249,7 +249,7 @@ def _floats(tensor: npt.NDArray[np.float32]) -> _Item:
 def _integers(tensor: npt.NDArray[np.float32], *, turned: bool) -> _Item:
     """Source: marian-dev, src/command/marian_conv.cpp; the largest number becomes 127."""
     scale = np.float32(127.0) / (np.abs(tensor).max() or np.float32(1.0))
-    steps = np.asarray((tensor.T if turned else tensor) * scale, np.float32)
+    steps = ((tensor.T if turned else tensor) * scale).astype(np.float32, copy=False)
     data = rounded(steps).astype("<i1").tobytes() + np.float32(scale).astype("<f4").tobytes()
     return INTGEMM8, tensor.shape, data + bytes(-len(data) % PADDING)
 
