@@ -19,6 +19,7 @@ from jumok.bundle.reading import read_bundle
 from jumok.bundle.writing import write_bundle
 from jumok.data.special_tokens import START
 from jumok.errors import ConfigError
+from jumok.export import bergamot
 from jumok.export.catalog import FORMATS
 from jumok.export.format import ExportOptions, ExportPrecision
 from jumok.export.run import export_model
@@ -121,6 +122,36 @@ def test_changes_below_a_step_are_kept_on_average(tmp_path):
     assert set(np.unique(apart[integers <= 0])) == {-1, 0}
     assert apart[integers > 0].mean() == pytest.approx(0.2, abs=0.005)
     assert apart[integers <= 0].mean() == pytest.approx(-0.1, abs=0.005)
+    marian.write_binary(tmp_path / "again.bin", {"W": matrix}, {}, {"W": 1.0}, 1)
+    again = integers_in(tmp_path / "again.bin", matrix) - integers
+    assert again[integers > 0].mean() == pytest.approx(0.2, abs=0.005)
+    assert (again != apart).mean() == pytest.approx((2 * 0.2 * 0.8 + 2 * 0.1 * 0.9) / 2, abs=0.02)
+
+
+def test_what_loses_too_much_is_drawn_again(tmp_path, monkeypatch):
+    """Where draws differ, and not where nothing is rounded at random."""
+    model, theirs = imported(tmp_path, "student in integers")
+    state, bundle = theirs.model.state_dict(), read_bundle(model)
+    tokenizer = load_tokenizer(bundle)
+    files = []
+
+    def refused(_: object, folder: Path, options: ExportOptions) -> str:
+        files.append((folder / "model.enpt.intgemm.alphas.bin").read_bytes())
+        raise ConfigError("it loses too much.")
+
+    monkeypatch.setattr(bergamot, "_compared", refused)
+    with pytest.raises(ConfigError, match="loses too much"):
+        exported(model, tmp_path / "there", "int8")
+    assert len(files) == 2
+    assert files[0] == files[1]
+    for name, each in state.items():
+        if each.dim() == 2 and not name.endswith(("embedding.table", "output.weight")):
+            each += 0.05 * each.abs().max() / 127 * (each.abs() < each.abs().max())
+    tuned = write_bundle(tmp_path / "tuned", state, bundle.config, tokenizer, bundle.card)
+    with pytest.raises(ConfigError, match="loses too much"):
+        exported(tuned, tmp_path / "there", "int8")
+    assert len(files[2:]) == len(set(files[2:])) == bergamot.DRAWS
+    assert not (tmp_path / "there").exists()
 
 
 def test_floats_that_never_were_integers_go_to_the_nearest(tmp_path):

@@ -79,9 +79,12 @@ def quantised(matrix: FloatMatrix, *, grouped: bool = False) -> Quantised:
     return Quantised(integers, scales.reshape(len(matrix), -1) if grouped else scales)
 
 
-def rounded(steps: FloatMatrix) -> FloatMatrix:
+def rounded(steps: FloatMatrix, draw: int = 0) -> FloatMatrix:
     """(outputs inputs) from -127 to 127 as integers: the nearest ones, or in rows that were
     integers before at random; each row alone, so that it makes no difference what lies beside it.
+
+    Args:
+        draw: the seed.
     """
     nearest = np.rint(steps)
     rest = steps - nearest
@@ -91,16 +94,17 @@ def rounded(steps: FloatMatrix) -> FloatMatrix:
     # of a number that lies anywhere 1/4 on average, with a variance of 1/48
     near = distance < 1 / 4 - SURE * np.sqrt(1 / 48 / count.clip(1))
     if near.any():
-        nearest[near] += np.sign(rest[near]) * (np.abs(rest[near]) > _thresholds(nearest[near]))
+        above = np.abs(rest[near]) > _thresholds(nearest[near], draw)
+        nearest[near] += np.sign(rest[near]) * above
     return nearest
 
 
-def _thresholds(integers: FloatMatrix) -> FloatMatrix:
+def _thresholds(integers: FloatMatrix, draw: int) -> FloatMatrix:
     """(rows inputs): for each row EXACT to 1 in equal steps and random order, another one for rows
     with another sum.
     """
     inputs = integers.shape[1]
-    order = np.random.default_rng(0).permutation(inputs)
+    order = np.random.default_rng(draw).permutation(inputs)
     begin = np.abs(integers).sum(1).astype(np.int64)
     places = order[(np.arange(inputs) + begin[:, None]) % inputs]
     return (EXACT + (1 - EXACT) * (places + 0.5) / inputs).astype(np.float32)

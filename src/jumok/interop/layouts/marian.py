@@ -209,18 +209,20 @@ def write_binary(
     tensors: Mapping[str, npt.NDArray[np.float32]],
     settings: Mapping[str, object],
     scales: Mapping[str, float],
+    draw: int = 0,
 ) -> None:
     """Writes a .bin.
 
     Args:
         tensors: of two axes.
         scales: of the matrices that become 8-bit integers, the scale of their inputs.
+        draw: the seed of what is rounded at random (`jumok.engine.quantising`).
     """
     items = {name: _floats(tensor) for name, tensor in tensors.items() if name not in scales}
     for name, scale in scales.items():
         value, table = np.full((1, 1), scale, np.float32), name == TABLE
-        items[name] = _integers(tensors[name], turned=not table)
-        items[f"{name}{UNUSED}"] = _integers(value, turned=False) if table else _floats(value)
+        items[name] = _integers(tensors[name], draw, turned=not table)
+        items[f"{name}{UNUSED}"] = _integers(value, draw, turned=False) if table else _floats(value)
         if table:  # of the rows that a list of likely words leaves of it
             items[f"none{UNUSED}"] = _floats(value)
     content = _yaml_of(settings) + b"\0"
@@ -246,11 +248,11 @@ def _floats(tensor: npt.NDArray[np.float32]) -> _Item:
     return 0x404, tensor.shape, data + bytes(-len(data) % PADDING)
 
 
-def _integers(tensor: npt.NDArray[np.float32], *, turned: bool) -> _Item:
+def _integers(tensor: npt.NDArray[np.float32], draw: int, *, turned: bool) -> _Item:
     """Source: marian-dev, src/command/marian_conv.cpp; the largest number becomes 127."""
     scale = np.float32(127.0) / (np.abs(tensor).max() or np.float32(1.0))
     steps = ((tensor.T if turned else tensor) * scale).astype(np.float32, copy=False)
-    data = rounded(steps).astype("<i1").tobytes() + np.float32(scale).astype("<f4").tobytes()
+    data = rounded(steps, draw).astype("<i1").tobytes() + np.float32(scale).astype("<f4").tobytes()
     return INTGEMM8, tensor.shape, data + bytes(-len(data) % PADDING)
 
 
