@@ -97,13 +97,13 @@ def test_what_is_uncertain_is_what_the_steps_say(opened, folders, kind):
         assert is_shown(percent, share)
 
 
-def sharper(folders, kind: str) -> System:
-    """The untrained model with all matrices twice as large, so that words have effects."""
+def sharper(folders, kind: str, factor: float = 2) -> System:
+    """The untrained model with all matrices so many times as large, so that words have effects."""
     system = jumok.load(folders[kind][0], device="cpu")
     with torch.no_grad():
         for parameter in system._modules()[0].parameters():
             if parameter.dim() > 1:
-                parameter.mul_(2)
+                parameter.mul_(factor)
     return system
 
 
@@ -136,6 +136,43 @@ def test_attention_that_is_not_effect_is_found(opened, folders, kind):
     reader.page.locator("#finding-differs-0").click()
     expect(reader.page.locator(f"#row-{row}")).to_have_attribute("aria-pressed", "true")
     expect(reader.page.locator(f"#key-{used}")).to_have_attribute("aria-pressed", "true")
+
+
+@pytest.mark.parametrize("factor", [1, 1.5, 2])
+@pytest.mark.parametrize("kind", ["Transformer", "Bahdanau's RNN"])
+def test_words_left_out_and_added_are_those_of_the_weights_and_the_model(
+    opened, folders, kind, factor
+):
+    """Weights from the arrays, and every word's effects by the model again, without its vectors."""
+    system = sharper(folders, kind, factor)
+    recorded = sharp_trace(system)
+    reader = opened(recorded, view="overview")
+    site, head = opened_at(recorded, reader)
+    own, read = recorded.axes[site.queries], recorded.axes[site.keys]
+    values = word_map(recorded, site, head, recorded.findings.at_input)
+    steps = [steps_of_word(recorded, site.queries, row) for row in range(len(own.texts))]
+    needed = np.zeros((len(own.texts), len(read.texts)), bool)
+    for column in range(len(read.texts)):
+        blank = tuple(i for i, of_word in enumerate(read.words) if of_word == column)
+        changed = sharp_trace(system, Change(blank=blank))
+        for row, own_steps in enumerate(steps):
+            lost = math.log(chance(recorded, own_steps) / chance(changed, own_steps))
+            needed[row, column] = lost / len(own_steps) >= 0.1
+    best = values.argmax(1)
+    left_out = [
+        text
+        for column, text in enumerate(read.texts)
+        if column not in best
+        and column not in recorded.findings.frequent
+        and not needed[:, column].any()
+    ]
+    even = np.array([read.words.count(column) / len(read.tokens) for column in best])
+    unfocused = (values.max(1) < 2 * even) | (values.max(1) < 1 - values.sum(1))
+    added = [own.texts[row] for row in np.flatnonzero(unfocused & ~needed.any(1))]
+    for name, words in (("dropped", left_out), ("added", added)):
+        said = finding(reader, name)
+        assert re.findall("“([^”]*)”", said) == words[:3], (name, said)
+        assert (f"{len(words) - 3} more" in said) == (len(words) > 3), said
 
 
 def attended(rows: list[list[float]], costs: list[list[float]], frequent=()) -> Trace:
