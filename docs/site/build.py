@@ -93,9 +93,8 @@ def main(given: list[str] | None = None) -> None:
     asked.folder.mkdir(parents=True)
     if asked.model:
         out = asked.folder / "translator.html"
-        subprocess.run(
-            ["jumok", "export", str(asked.model), "--to", "web", "--output", str(out)], check=True
-        )
+        command = [sys.executable, "-m", "jumok", "export", str(asked.model), "--to", "web"]
+        subprocess.run([*command, "--output", str(out)], check=True)
     else:
         print("The site has no translator in a page: make docs MODEL=runs/first/model adds one.")
     for language in GROUPS:
