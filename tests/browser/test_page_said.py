@@ -351,5 +351,5 @@ def check_look_verdict(page: object, recorded: Trace, said: str) -> None:
         recorded, site, None if head == "mean" else int(head), recorded.findings.at_input
     )
     row = int(page.locator(".rows [aria-pressed=true]").get_attribute("id")[4:])
-    share = percent(re.search(r"\(([\d.]+ %)\)", said)[1])
+    share = percent(re.search(r"\(([\d.]+ %)", said)[1])
     assert share == pytest.approx(values[row].max(), abs=0.0051)
