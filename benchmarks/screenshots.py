@@ -106,10 +106,10 @@ TRANSLATOR = (
     Shot("alignment-gold", f"view=board&click=link&gold={LINKS.replace(' ', '+')}", 1100),
     Shot("row", "view=row&query=6&key=6&head=1"),
     Shot("grid", "view=grid&part=cross"),
-    Shot("switches", "view=heads", 900, switch_off),
-    Shot("mattered", "view=mattered&word=4", 900, wait_for_measures),
-    Shot("search-tree", "view=theatre&lost=show", 700),
-    Shot("choices", "view=beam", 700),
+    Shot("switches", "view=heads", 900, switch_off, 128),
+    Shot("mattered", "view=mattered&word=4", 900, wait_for_measures, 128),
+    Shot("search-tree", "view=theatre&lost=show", 700, None, 128),
+    Shot("choices", "view=beam", 700, None, 128),
 )
 LAYERS = (Shot("layers", "view=layers", 900, play),)
 RIVALS = (Shot("versus", "view=compare", 900, play),)
