@@ -44,8 +44,8 @@ def whole(tiny_bundle) -> TraceFindings:
 
 def test_what_was_computed_is_typed_and_there(whole):
     missing = {each.name for each in fields(TraceFindings) if not getattr(whole, each.name)}
-    assert missing == {"prompt", "gaps", "own_rows", "own_output"}, (
-        "a translation has no prompt and no gaps"
+    assert missing == {"prompt", "gaps", "own_rows", "own_output", "unseen"}, (
+        "a translation has no prompt and no gaps, and this model's training data is not known"
     )
     assert isinstance(whole.search, SearchTree)
     assert isinstance(whole.setting, AlignmentSetting)
@@ -86,6 +86,7 @@ def test_what_was_not_computed_is_left_out():
         "gaps": [],
         "own_rows": False,
         "frequent": [],
+        "unseen": [],
     }
     assert read_findings({}) == TraceFindings()
     assert findings_json(TraceFindings(search=SearchTree((), (SearchLeaf(3),))))["search"] == {
