@@ -37,8 +37,8 @@ AGAIN = "the folder as jumok reads it"
 MEASURED, LONGEST = 100, 64
 """Held-out texts by which the scales of inputs are measured, and their tokens."""
 DRAWS = 5
-"""How often a model that was trained further from 8 bits is rounded again if it loses too much: what
-it loses depends on the draw.
+"""How often a model that was trained further from 8 bits is rounded at most: what it loses depends
+on the draw.
 """
 ADDED = 2
 """Rows of our table that Marian's has not: PAD and START."""
