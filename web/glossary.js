@@ -32,8 +32,8 @@ export const GLOSSARY = {
     ko: ["빔", "빔 탐색이 단계마다 남겨 두는 가설들입니다. 빔 크기가 1이면 탐욕적 디코딩입니다.", ["빔 탐색"]],
   },
   context: {
-    en: ["context vector", "The weighted sum of the values for one query.", ["weighted sum"]],
-    ko: ["문맥 벡터", "쿼리 하나에 대해 값(value)들을 가중치로 더한 벡터입니다.", ["가중합"]],
+    en: ["context vector", "The weighted sum of the values for one query; also called attention value.", ["weighted sum"]],
+    ko: ["문맥 벡터", "쿼리 하나에 대해 값(value)들을 가중치로 더한 벡터입니다. 어텐션 값이라고도 합니다.", ["가중합"]],
   },
   cross: {
     en: ["cross-attention", "Attention whose queries come from the decoder and whose keys and values come from the Memory."],
