@@ -1,5 +1,6 @@
-"""The types of JSON."""
+"""JSON that is read: its types, and its parsing."""
 
+import json
 from typing import Any
 
 JsonObject = dict[str, Any]
@@ -7,3 +8,14 @@ JsonObject = dict[str, Any]
 
 Where one is written, its type is `dict[str, object]`.
 """
+
+
+def parsed_json(content: str | bytes) -> Any:
+    """What JSON holds.
+
+    Raises:
+        ValueError: it is no JSON, or has a lone surrogate, which no page and no terminal can show.
+    """
+    value = json.loads(content)
+    json.dumps(value, ensure_ascii=False).encode()
+    return value

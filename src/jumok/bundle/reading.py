@@ -1,7 +1,6 @@
 """Reading a bundle up to its weights. Imports no torch."""
 
 import hashlib
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass, field, fields
@@ -21,6 +20,7 @@ from jumok.data.files.header import Entry, read_header
 from jumok.data.special_tokens import END
 from jumok.engine import Precision
 from jumok.errors import BundleError, Location
+from jumok.json_types import parsed_json
 from jumok.plugins import require
 
 FORMAT = 1
@@ -261,8 +261,7 @@ def read_json_object(file: Path) -> dict[str, object]:
         BundleError: it cannot be read, or holds something else.
     """
     try:
-        value = json.loads(file.read_text(encoding="utf-8"))
-        json.dumps(value, ensure_ascii=False).encode()  # a lone surrogate cannot be shown
+        value = parsed_json(file.read_text(encoding="utf-8"))
     except (ValueError, OSError, RecursionError) as error:
         raise BundleError(
             "this file cannot be read as JSON.",

@@ -6,7 +6,6 @@ types (pydantic), shapes and indices.
 """
 
 import io
-import json
 import math
 import os
 import re
@@ -37,7 +36,7 @@ from jumok.inspection.trace import (
     trace_digest,
     write_traces,
 )
-from jumok.json_types import JsonObject
+from jumok.json_types import JsonObject, parsed_json
 
 DEEPEST_TRACE = 2
 """The deepest nesting of traces: a trace contains that of its search."""
@@ -200,8 +199,7 @@ def _nothing_recorded() -> ModelError:
 def _read_traces(path: Path) -> list[Trace]:
     with zipfile.ZipFile(path) as archive:
         check_members(archive, path.stat().st_size)
-        head = json.loads(unpacked(archive, HEAD))
-        json.dumps(head, ensure_ascii=False).encode()  # a lone surrogate cannot be shown
+        head = parsed_json(unpacked(archive, HEAD))
         parts = {name: unpacked(archive, name) for name in archive.namelist() if name != HEAD}
     if not isinstance(head, dict):
         raise ValueError(f"{HEAD} holds no JSON object")
