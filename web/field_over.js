@@ -25,13 +25,14 @@ export function fieldOver(given, input, edit) {
     });
     Object.assign(input.style, { fontSize: style.fontSize, lineHeight: `${word.offsetHeight}px` });
   };
-  const mark = () => {
-    line?.classList.toggle("editing", document.activeElement === input);
+  const mark = () => line?.classList.toggle("editing", document.activeElement === input);
+  const turn = () => {
+    mark();
     line?.dispatchEvent(new Event("laid", { bubbles: true })); // its words are at other places
     follow();
   };
-  input.addEventListener("focus", mark);
-  input.addEventListener("blur", mark);
+  input.addEventListener("focus", turn);
+  input.addEventListener("blur", turn);
   const use = (other) => {
     observer.disconnect();
     line = other;
@@ -42,9 +43,9 @@ export function fieldOver(given, input, edit) {
     }
     line.querySelector(".side")?.append(edit);
     line.addEventListener("click", (event) => event.target === event.currentTarget && input.focus());
-    observer.observe(line);
-    observer.observe(byId("page"));
     mark();
+    observer.observe(line); // which follows before the next frame, and does not make the page lay itself out twice
+    observer.observe(byId("page"));
   };
   const leave = () => {
     const word = line?.querySelector(".word[tabindex='0']");

@@ -6,16 +6,14 @@
   /** 13 bits from two of 91 letters, six from a last one (`lettered` in packing.py). @param {string} text */
   const bytesOf = (text) => {
     const bytes = new Uint8Array(((text.length >> 1) * 13 + (text.length & 1) * 6) >> 3);
-    const value = (/** @type {number} */ at) => text.charCodeAt(at) - (text.charCodeAt(at) > 60 ? 36 : 35);
+    const value = (/** @type {number} */ code) => code - (code > 60 ? 36 : 35);
     let [held, bits, count] = [0, 0, 0];
-    for (let at = 0; at < text.length; at += 2) {
-      const both = at + 1 < text.length;
-      held = both ? (held << 13) | (91 * value(at) + value(at + 1)) : (held << 6) | value(at);
-      for (bits += both ? 13 : 6; bits >= 8; count++) {
-        bits -= 8;
-        bytes[count] = held >> bits;
-      }
+    const even = text.length & ~1;
+    for (let at = 0; at < even; at += 2) {
+      held = (held << 13) | (91 * value(text.charCodeAt(at)) + value(text.charCodeAt(at + 1)));
+      for (bits += 13; bits >= 8; count++) bytes[count] = held >> (bits -= 8);
     }
+    if (count < bytes.length) bytes[count] = ((held << 6) | value(text.charCodeAt(even))) >> (bits - 2);
     return bytes;
   };
   const find = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));

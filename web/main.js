@@ -157,9 +157,9 @@ export function start(raw, root, { answer = raw.token && serverAt(raw.token), re
   const top = header({ ...raw, live: Boolean(answer) }, state, (given) => {
     if (changed(state) || state.get("node") !== null) state.set({ ...UNCHANGED, node: "" });
     if (!pictures) state.keep({ text: given.text, segment: given.segment ?? "", gold: "" }); // links belong to the words of one sentence
-    remember(state.fragment);
     if (!pictures && !given.text.trim()) top.fault("faultEmpty"); // the user is about to type
     else again(given.text, [], given.picture);
+    remember(state.fragment); // after the question, which it would keep waiting for some milliseconds
   }, receive);
   const project = projector(state);
   const themed = themeButton(state);

@@ -2,7 +2,7 @@
  * What Python writes into a page, and what a model in the page answers: names and types of all fields.
  *
  * `src/jumok/inspection/page/document.py` writes a trace, of the classes in `inspection/trace.py` and
- * `inspection/findings.py`, whose documentation says what each field means. `tests/lint/test_javascript.py` compares
+ * `inspection/findings.py`, whose documentation says what each field means. `tests/browser/test_page_payload.py` compares
  * what is written for every kind of model with these types.
  */
 

@@ -375,14 +375,16 @@ function byWords(site, matrix, queries, keys, rows, columns, sunk) {
   /** @type {number[]} */
   const left = [];
   for (const { column, word } of columns) (word === null ? left : places.columns[word]).push(column);
+  const wordOf = Int32Array.from(columns, ({ word }) => word ?? -1); // numbers alone: every cell of a matrix passes here
   for (const { row, word } of rows) {
     if (word === null) continue;
     places.rows[word].push(row);
     if (sunk) rest[word] += sinkOf(site, matrix, row);
-    for (const { column, word: other } of columns) {
+    const at = word * width;
+    for (let column = 0; column < wordOf.length; column++) {
       const weight = matrix[row * site.columns + column];
-      if (other === null) rest[word] += weight;
-      else values[word * width + other] += weight;
+      if (wordOf[column] < 0) rest[word] += weight;
+      else values[at + wordOf[column]] += weight;
     }
   }
   places.rows.forEach((behind, word) => {

@@ -9,6 +9,7 @@ import { percentOf } from "./facts.js";
 const CELLS = 160_000; // weights of all heads that are drawn as maps; of more, every head is one square
 const AT_ONCE = 16; // heads
 const [SIDE, TALLEST] = [36, 44]; // px of a map
+const CANVAS = document.createElement("canvas"); // one for all: to create them takes longer than to draw
 
 /**
  * Whether there is more than one head to choose from.
@@ -105,7 +106,7 @@ function draw(image, trace, site, head, row, most) {
   const values = shownOf(trace, site, head, row);
   const shades = Uint8Array.from(values, (value) => Math.round(255 * Math.min(1, Math.max(0, value) / most)));
   const [wide, high] = grid ? [grid[1], grid[0]] : [columns, rows];
-  image.src = paint(document.createElement("canvas"), wide, high, shades, palette(theme())).toDataURL();
+  image.src = paint(CANVAS, wide, high, shades, palette(theme())).toDataURL();
   image.style.height = `${Math.min(TALLEST, Math.max(12, Math.round((SIDE * high) / wide)))}px`;
 }
 
