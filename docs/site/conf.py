@@ -5,6 +5,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from docutils import nodes
+from latex2mathml.converter import convert
+
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
@@ -15,7 +18,8 @@ extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 exclude_patterns: list[str] = []
 
 myst_heading_anchors = 4  # as GitHub makes them
-myst_enable_extensions = ["colon_fence"]
+myst_enable_extensions = ["colon_fence", "dollarmath"]
+html_math_renderer = "mathml"
 myst_linkify_fuzzy_links = False
 default_role = "code"
 smartquotes = False  # "--" is the beginning of an option
@@ -73,10 +77,21 @@ def other_language(
     context["twin"] = page.partition("/")[0] if page in only_here else page
 
 
+def formula(writer: Any, node: Any) -> None:
+    """A formula as MathML, which needs no script.
+
+    Raises:
+        nodes.SkipNode: always: the formula's text is not written once more.
+    """
+    writer.body.append(convert(node.astext()))
+    raise nodes.SkipNode
+
+
 def setup(app: Any) -> None:
-    """Adds the search of Korean, by which English words are found, too."""
+    """Adds formulas, and the search of Korean, by which English words are found, too."""
     from korean import Korean
 
     app.add_search_language(Korean)
+    app.add_html_math_renderer("mathml", (formula, None), (formula, None))
     app.connect("html-page-context", other_language)
     app.connect("autodoc-process-docstring", literal, priority=100)  # before napoleon
