@@ -72,6 +72,17 @@ def test_the_row_of_a_word_in_pieces_is_the_strongest_and_no_mark_of_a_space():
     assert choose(pieces, "c", None, layer=0)[1] == 1
 
 
+def test_a_word_is_found_without_its_punctuation_which_is_no_row_of_it():
+    recorded = trace(source=("▁", "(", "c", "at", '".', "?!"))
+    axis = recorded.axes["source"]
+    words = replace(axis, words=(0, 0, 0, 0, 0, 1), texts=('(cat".', "?!"))
+    pieces = replace(recorded, axes=recorded.axes | {"source": words})
+    (site,) = (each for each in pieces.sites if each.part == "encoder" and each.layer == 0)
+    assert rows_of(pieces, site, "cat") == rows_of(pieces, site, '(cat".') == [2, 3]
+    assert rows_of(pieces, site, "?!") == [5]
+    assert rows_of(pieces, site, "ca") == []
+
+
 def test_a_word_that_is_not_there_is_named_with_those_that_are():
     with pytest.raises(DataError) as caught:
         choose(trace(), "dog", None, None)

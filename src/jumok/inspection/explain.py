@@ -150,22 +150,32 @@ def _at_layer(trace: Trace, sites: list[Site], layer: int | None) -> Site:
 
 
 def rows_of(trace: Trace, site: Site, word: str, *, at_input: bool | None = None) -> list[int]:
-    """All rows of a word, a token, or a row's number from 1; empty where there is none."""
+    """All rows of a word, a token, or a row's number from 1; empty where there is none.
+
+    A word is found without the punctuation around it, too, and has no row of its punctuation.
+    """
     axis = trace.axes[site.queries]
     tokens = [readable(token) for token in axis.tokens]
     if at_input is None:
         at_input = trace.findings.at_input
     back = 0 if at_input or not has_steps(site) else 1
-    if word in axis.texts:
-        index = axis.texts.index(word)
-        places = [place for place, of_word in enumerate(axis.words) if of_word == index]
+    if word in axis.texts or word not in tokens:
+        known = axis.texts if word in axis.texts else tuple(map(_bare, axis.texts))
+        index = known.index(word) if word in known else None
+        places = [place for place, of in enumerate(axis.words) if of is not None and of == index]
         # The mark of a space is a token, but not a letter of the word.
-        places = [place for place in places if tokens[place] != "▁"] or places
+        places = [place for place in places if any(map(str.isalnum, tokens[place]))] or places
     else:
-        places = [tokens.index(word)] if word in tokens else []
+        places = [tokens.index(word)]
     rows = [place - back for place in places if place >= back]
     number = int(word) - 1 if word.isdecimal() and word.isascii() and len(word) < 10 else -1
     return rows or ([number] if 0 <= number < site.weights.shape[1] else [])
+
+
+def _bare(word: str) -> str:
+    """The word without the punctuation around it."""
+    letters = [place for place, letter in enumerate(word) if letter.isalnum()]
+    return word[letters[0] : letters[-1] + 1] if letters else word
 
 
 def has_steps(site: Site) -> bool:
