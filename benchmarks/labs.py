@@ -17,6 +17,7 @@ import os
 from itertools import islice
 from pathlib import Path
 
+from jumok.environment import LANGUAGES
 from jumok.systems.device import cores
 from jumok_lectures.catalog import LABS, find
 from jumok_lectures.findings import Setting, outcome_of
@@ -31,7 +32,7 @@ from jumok_lectures.report import (
     run,
     settled,
 )
-from jumok_lectures.text import LANGUAGES, same
+from jumok_lectures.text import same
 from jumok_lectures.workers import LabWorkers
 
 

@@ -8,10 +8,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from jumok.environment import Language
 from jumok_lectures.course.chapters import find
 from jumok_lectures.experiments import errata
 from jumok_lectures.findings import Setting
-from jumok_lectures.text import Language, Text
+from jumok_lectures.text import Text
 
 DOCS = Path(__file__).parent
 TOML, WEB = DOCS / "lectures.toml", DOCS.parent / "web"

@@ -7,10 +7,15 @@ docs/cli.md has the same table; a test compares the two.
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Literal
 
 from jumok.errors import ConfigError
 
 MOST_THREADS = 1024
+
+Language = Literal["en", "ko"]
+LANGUAGES: tuple[Language, ...] = ("en", "ko")
+"""Of help, errors, pages, labs and the course."""
 
 VARIABLES = {
     "JUMOK_DATA": "the folder of the corpora that recipes and labs name as $JUMOK_DATA",
@@ -42,14 +47,14 @@ VARIABLES = {
 """Each variable with its meaning."""
 
 
-def chosen_language() -> str | None:
-    """JUMOK_LANG, "en" or "ko"; None where it is not set."""
+def chosen_language() -> Language | None:
+    """JUMOK_LANG; None where it is not set."""
     given = os.environ.get("JUMOK_LANG")
     return ("ko" if given == "ko" else "en") if given else None
 
 
-def language() -> str:
-    """The language of help and errors, "en" or "ko": JUMOK_LANG, or else the system's."""
+def language() -> Language:
+    """The language of help and errors: JUMOK_LANG, or else the system's."""
     if given := chosen_language():
         return given
     system = os.environ.get("LC_ALL") or os.environ.get("LC_MESSAGES") or os.environ.get("LANG")

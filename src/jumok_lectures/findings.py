@@ -6,8 +6,9 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
+from jumok.environment import Language
 from jumok_lectures.judging import STATES, Condition, State, mean, with_interval
-from jumok_lectures.text import FAILS, HOLDS, OPEN, PARTLY, Language, Text
+from jumok_lectures.text import FAILS, HOLDS, OPEN, PARTLY, Text
 from jumok_lectures.workers import LabWorkers, Made
 
 TableCell = float | int | str | Text | None

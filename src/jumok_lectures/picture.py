@@ -4,10 +4,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from jumok.environment import Language
 from jumok.errors import optional_import
 from jumok.plot.paper import hangul_font
 from jumok_lectures.findings import Bars, Chart, Findings, Grid, Panel
-from jumok_lectures.text import Language
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

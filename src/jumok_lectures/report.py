@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict
 
+from jumok.environment import LANGUAGES, Language
 from jumok.errors import DataError, Location
 from jumok_lectures.catalog import LABS
 from jumok_lectures.entry import Lab
 from jumok_lectures.findings import VERDICTS, Findings, Outcome, Setting, outcome_of, table
 from jumok_lectures.judging import STATES, State, half_width
 from jumok_lectures.picture import draw
-from jumok_lectures.text import LANGUAGES, Language
 from jumok_lectures.texts import Texts
 
 T = Texts("report")

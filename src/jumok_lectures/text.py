@@ -2,10 +2,8 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
 
-Language = Literal["en", "ko"]
-LANGUAGES: tuple[Language, ...] = ("en", "ko")
+from jumok.environment import Language
 
 
 @dataclass(frozen=True)

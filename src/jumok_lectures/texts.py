@@ -11,10 +11,11 @@ from pathlib import Path
 from string import Formatter
 from typing import Any
 
+from jumok.environment import Language
 from jumok_lectures.entry import Quote
 from jumok_lectures.findings import Bars, Chart, Column, Findings, Grid, Panel, Series, TableCell
 from jumok_lectures.judging import Condition, half_width, mean, with_interval
-from jumok_lectures.text import Language, Text
+from jumok_lectures.text import Text
 
 HOME = Path(__file__).parent / "sentences"
 

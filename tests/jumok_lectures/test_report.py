@@ -9,13 +9,14 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from jumok.cli.main import app
+from jumok.environment import LANGUAGES
 from jumok.errors import ConfigError, DataError
 from jumok_lectures import picture, report
 from jumok_lectures.catalog import LABS, find
 from jumok_lectures.entry import Lab
 from jumok_lectures.findings import Bars, Chart, Column, Findings, Grid, Series, Setting, table
 from jumok_lectures.judging import Condition
-from jumok_lectures.text import LANGUAGES, Text, same
+from jumok_lectures.text import Text, same
 
 HANGUL = re.compile("[가-힣]")
 

@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from benchmarks import labs
+from jumok.environment import LANGUAGES
 from jumok.errors import DataError
 from jumok_lectures import report
 from jumok_lectures.findings import VERDICTS, outcome_of
 from jumok_lectures.judging import STATES
-from jumok_lectures.text import LANGUAGES, Text
+from jumok_lectures.text import Text
 
 PUBLISHED = Path(__file__).parents[2] / "docs" / "lab"
 

@@ -9,13 +9,13 @@ import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
 
 import typer
 
 from jumok.cli.language import faults_in_korean, help_in_korean, said, table, translate_texts
 from jumok.cli.late_verbs import LateGroup, LateVerb
-from jumok.environment import language, threads
+from jumok.environment import LANGUAGES, Language, language, threads
 from jumok.errors import JumokError, Location
 from jumok.plugins import load_plugin
 
@@ -130,7 +130,7 @@ def _take_language(words: list[str]) -> None:
         option, equals, value = word.partition("=")
         if option in ("--lang", "--plugin") and not equals:
             value = next(left, "")
-        if option == "--lang" and value in ("en", "ko"):
+        if option == "--lang" and value in LANGUAGES:
             os.environ["JUMOK_LANG"] = value  # the commands are imported later, and read it there
         if not option.startswith("-"):
             return
@@ -145,7 +145,7 @@ def jumok(
         ),
     ] = False,
     lang: Annotated[
-        Literal["en", "ko"] | None,
+        Language | None,
         typer.Option(help="Language of help and errors (default: that of the system)."),
     ] = None,
     plugin: Annotated[

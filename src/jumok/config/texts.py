@@ -6,6 +6,7 @@ from pydantic import Field, model_validator
 
 from jumok.config.data import Format, PiecesConfig, SmallworldConfig
 from jumok.config.section import Count, DataPath, Section
+from jumok.environment import Language
 
 DocumentRule = Literal["file", "line", "blank-line"]
 
@@ -53,7 +54,7 @@ class LabelledCorpusConfig(Section):
 class SmallworldTextsConfig(SmallworldConfig):
     """One side of the embedded English-Korean corpus."""
 
-    language: Literal["en", "ko"] = "ko"
+    language: Language = "ko"
 
 
 class TextsConfig(Section):

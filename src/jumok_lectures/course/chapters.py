@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from jumok.environment import Language
 from jumok.errors import ConfigError, Location
-from jumok_lectures.text import Language
 
 FENCE = re.compile(r"^```python\n(.*?)^```\n", re.DOTALL | re.MULTILINE)
 FIGURE = re.compile(r"!\[([^\]]*)\]\(figures/([\w.-]+)\)")

@@ -1,13 +1,13 @@
 """`jumok course`: the chapters of the course, their notebooks and the checks of exercises."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
-Lang = Annotated[
-    Literal["en", "ko"], typer.Option(help="Language of the output.", envvar="JUMOK_LANG")
-]
+from jumok.environment import Language
+
+Lang = Annotated[Language, typer.Option(help="Language of the output.", envvar="JUMOK_LANG")]
 Number = Annotated[str, typer.Argument(metavar="NN", help="Number of the chapter, such as 00.")]
 Answers = Annotated[
     Path | None,

@@ -2,12 +2,13 @@
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
 
 from jumok.cli.screen import console, warn_without_compiler
+from jumok.environment import Language
 from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -21,9 +22,7 @@ Folder = Annotated[Path, typer.Option(help="Output folder of plots and results."
 Page = Annotated[
     Path | None, typer.Option(help="Write a Markdown page of all labs with results in --folder.")
 ]
-Lang = Annotated[
-    Literal["en", "ko"], typer.Option(help="Language of the output.", envvar="JUMOK_LANG")
-]
+Lang = Annotated[Language, typer.Option(help="Language of the output.", envvar="JUMOK_LANG")]
 Seed = Annotated[int, typer.Option(min=0, max=2**31, help="The first seed.")]
 Seeds = Annotated[
     int, typer.Option(min=1, max=100, help="Number of seeds; one alone gives no intervals.")
@@ -111,7 +110,7 @@ def lab(
         typer.echo(f"{page}")
 
 
-def _run(one: "Lab", setting: "Setting", folder: Path, lang: Literal["en", "ko"]) -> None:
+def _run(one: "Lab", setting: "Setting", folder: Path, lang: Language) -> None:
     screen = console()
     screen.print(f"\n{one.name}: {one.title.of(lang)}", style="bold")
     for quote in one.quotes:
@@ -127,7 +126,7 @@ def _run(one: "Lab", setting: "Setting", folder: Path, lang: Literal["en", "ko"]
             screen.print(line, soft_wrap=True)
 
 
-def show_list(labs: "tuple[Lab, ...]", lang: Literal["en", "ko"]) -> None:
+def show_list(labs: "tuple[Lab, ...]", lang: Language) -> None:
     """Prints the name, the duration and the claim of every lab."""
     grid = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
     grid.add_column(no_wrap=True, style="bold")
@@ -139,7 +138,7 @@ def show_list(labs: "tuple[Lab, ...]", lang: Literal["en", "ko"]) -> None:
     console().print(grid)
 
 
-def show(findings: "Findings", lang: Literal["en", "ko"]) -> None:
+def show(findings: "Findings", lang: Language) -> None:
     """Prints the table and the verdict."""
     from jumok_lectures.findings import table
 

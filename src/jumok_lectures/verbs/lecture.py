@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import typer
 from rich.table import Table
 
 from jumok.cli.output.streams import open_output
 from jumok.cli.screen import console
+from jumok.environment import Language
 from jumok.errors import ConfigError
 from jumok_lectures.texts import Texts
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from jumok_lectures.worked.example import WorkedExample, WorkedStep
 
 BAR, LARGE = 24, 1e6
-Language = Literal["en", "ko"]
 
 GIVERS = T.named("givers")
 COMPUTED = T("computed")

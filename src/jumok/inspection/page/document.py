@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 from functools import cache
 from html import escape
 from importlib.metadata import version
-from typing import Literal
 from urllib.parse import urljoin
 
 from jumok.decoding import DecodingOptions
+from jumok.environment import Language
 from jumok.inspection.findings import TraceFindings
 from jumok.inspection.page.arrays import (
     PART_BYTES,
@@ -141,7 +141,7 @@ def page(
     before: bool = False,
     tour: Tour | None = None,
     origin: PageOrigin | None = None,
-    lang: Literal["en", "ko"] | None = None,
+    lang: Language | None = None,
 ) -> str:
     """The HTML of the page, with the trace inside.
 

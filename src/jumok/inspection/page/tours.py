@@ -31,12 +31,12 @@ from typing import Literal, get_args
 from urllib.parse import parse_qsl
 
 from jumok.attention.role import Part
+from jumok.environment import LANGUAGES
 from jumok.errors import ConfigError, Location
 from jumok.inspection.page.source import source_folder
 from jumok.inspection.trace import Trace
 from jumok.kinds import Writes, page_facts
 
-TOUR_LANGUAGES = ("en", "ko")
 READER_NAMES = frozenset({"lang", "text", "picture", "pin", "tour", "step", "game"})
 """What belongs to the reader of the page, or to the tour itself, and to no link."""
 
@@ -190,9 +190,9 @@ class _TourReader:
         return values
 
     def languages(self, values: object, what: str) -> dict[str, str]:
-        table = self.keys(values, TOUR_LANGUAGES, what)
+        table = self.keys(values, LANGUAGES, what)
         texts = {}
-        for language in TOUR_LANGUAGES:
+        for language in LANGUAGES:
             text = table.get(language)
             if not isinstance(text, str) or not text.strip():
                 raise self.fault(

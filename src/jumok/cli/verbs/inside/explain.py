@@ -11,6 +11,7 @@ from rich.table import Table
 from jumok.cli.late_verbs import load_attached
 from jumok.cli.options import Beams, ChosenLanguages, Machine, Without
 from jumok.cli.screen import console
+from jumok.environment import Language
 from jumok.errors import ConfigError
 from jumok.options import option
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from jumok.tracing.catalog import Family
 
 Lang = Annotated[
-    Literal["en", "ko"],
+    Language,
     typer.Option(help="With --lecture: language of the output.", envvar="JUMOK_LANG"),
 ]
 BAR = 24

@@ -31,6 +31,7 @@ from jumok.cli.options import (
 )
 from jumok.cli.output.streams import open_output
 from jumok.cli.screen import waiting
+from jumok.environment import Language
 from jumok.errors import ConfigError
 from jumok.options import option
 
@@ -73,7 +74,7 @@ class PageArgs:
         "What the trace keeps. qk adds queries, keys and values, so weights can be recomputed, but "
         "the file is larger; full also adds the residual streams.",
     )
-    lang: Literal["en", "ko"] | None = option(
+    lang: Language | None = option(
         None, "Language of the page, which has a button for the other (default: the browser's)."
     )
     port: int = option(0, "Port; 0 = any free one.", minimum=0, maximum=65535)
