@@ -40,6 +40,7 @@ def block_commands(text: str) -> list[str]:
     return [each for each in commands if COMMAND.match(each)]
 
 
+@cache
 def unknown(command: str) -> list[str]:
     """What `command` names that there is not: a verb, an option, a module, a recipe, a target."""
     words = [word.rstrip(",;.") for word in shlex.split(command)]
@@ -53,7 +54,7 @@ def unknown(command: str) -> list[str]:
 
 
 def _unknown_to_jumok(words: list[str]) -> list[str]:
-    node = typer.main.get_command(app)
+    node = _command()
     verb, strange = "", []
     while words:
         word = words.pop(0)
@@ -72,6 +73,11 @@ def _unknown_to_jumok(words: list[str]) -> list[str]:
         if word == "--plugin":  # comes before the verb, with a file
             words = words[1:]
     return strange
+
+
+@cache
+def _command() -> typer.core.TyperGroup:
+    return typer.main.get_command(app)
 
 
 def _no_recipe(word: str) -> bool:
