@@ -1,0 +1,132 @@
+"""Every measured figure in the documents has a source, and both languages have the same figures.
+
+A source is a command that measures, named beside the figure; a page that is linked beside it and
+has the figure; or a record of it under "figures" in benchmarks/results.json, which names a command
+with machine and date, the line of code that sets a limit, or a publication. docs/lab.md, the course
+and docs/lectures.md are written from docs/lab/*.json, and tests/jumok_lectures tests them.
+"""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from benchmarks import report, results
+from tests.documented import ROOT, unknown
+from tests.figures import GENERATED, WORDS, Figure, Passage, figures, figures_of, passages, same
+
+DOCS = ROOT / "docs"
+ELSEWHERE = {"lab", "lectures", "smallworld-judged"}
+PAGES = sorted(
+    page
+    for page in [*DOCS.glob("*.md"), *(DOCS / "benchmarks").glob("*.md")]
+    if page.name.split(".")[0] not in ELSEWHERE
+)
+RECORDS = results.load()["figures"]["rows"]
+SOURCES = ("command", "code", "cited")
+
+
+def name(page: Path) -> str:
+    """The page in either language: "serving" and "benchmarks/serving"."""
+    return page.relative_to(DOCS).as_posix().removesuffix(".md").removesuffix(".ko")
+
+
+def recorded(page: str) -> list[Figure]:
+    return [Figure(str(row["figure"]), row["unit"]) for row in RECORDS if row["page"] == page]
+
+
+def without_source(passage: Passage, page: Path) -> list[str]:
+    """The figures of a passage that nothing beside them measures, and no record has."""
+    found = passage.figures()
+    if not found or passage.commands():
+        return []
+    known = [*recorded(name(page)), *passage.linked(page)]
+    return sorted(str(each) for each in found if not any(same(each, other) for other in known))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
+def test_every_figure_has_a_source(page):
+    wrong = [
+        f"{', '.join(found)} in: {passage.text.strip()[:200]}"
+        for passage in passages(page)
+        if (found := without_source(passage, page))
+    ]
+    assert not wrong, "name the command that measures it, or write a record\n" + "\n".join(wrong)
+
+
+@pytest.mark.parametrize("row", RECORDS, ids=lambda row: f"{row['page']}-{row['figure']}")
+def test_every_record_has_a_source_and_its_figure_is_written(row):
+    figure = Figure(str(row["figure"]), row["unit"])
+    (source,) = [each for each in SOURCES if each in row]
+    for ending in (".md", ".ko.md"):
+        page = DOCS / (row["page"] + ending)
+        if page.exists():
+            assert any(same(each, figure) for each in figures_of(page)), page
+            assert source != "cited" or row["cited"] in page.read_text("utf-8")
+    if source == "command":
+        assert not unknown(row["command"])
+        assert re.fullmatch(r"\d{4}-\d\d-\d\d", row["date"])
+        assert row["machine"]
+    if source == "code":
+        file, _, line = row["code"].partition(": ")
+        assert line in (ROOT / file).read_text("utf-8")
+
+
+KOREAN = [page for page in PAGES if page.name.endswith(".ko.md")]
+
+
+def numbers(page: Path) -> set[str]:
+    text = re.sub(r"(?<=\d),(?=\d{3})", "", page.read_text("utf-8"))
+    for words, digits in WORDS.items():
+        text = re.sub(words, digits, text)
+    return set(re.findall(r"\d+(?:\.\d+)?", text))
+
+
+@pytest.mark.parametrize("korean", KOREAN, ids=lambda page: page.name)
+def test_both_languages_have_the_same_figures(korean):
+    """But docs/benchmarks.ko.md, which is a summary, has no figure of its own."""
+    english = [korean.with_name(korean.name.replace(".ko.md", ".md"))]
+    summary = korean.name == "benchmarks.ko.md"
+    if summary:
+        english += (DOCS / "benchmarks").glob("*.md")
+    there = set().union(*map(numbers, english))
+    assert {each.number.lstrip("+-−") for each in figures_of(korean)} <= there
+    if not summary:
+        mine = {each.number.lstrip("+-−") for each in figures_of(english[0])}
+        assert mine <= numbers(korean)
+
+
+def test_generated_tables_are_those_of_the_results():
+    text = (DOCS / "benchmarks.md").read_text("utf-8")
+    parts = dict(GENERATED.findall(text))
+    assert parts == {part: report.markdown(part, results.load()[part]) for part in parts}
+    assert len(parts) == len(results.load()) - 1
+
+
+@pytest.mark.parametrize(
+    ("block", "found"),
+    [
+        ("It takes 1,234.5 ms, or 12 and 13 seconds.", {"1234.5 ms", "12 s", "13 s"}),
+        ("BLEU 40.5 ± 0.1 with 99.5 % of 3 labels", {"40.5 score", "0.1 score", "99.5 %"}),
+        ("메모리 36 MiB로 62.7초에 읽고 1.79배 빠릅니다. 3분의 1", {"36 MB", "62.7 s", "1.79 x"}),
+        ("On 2026-11-28, `--wait 5 s`, layer 4, [a](b-3-s.md)", set()),
+        ("| a | MB | c |\n|---|--:|---|\n| 1 | 2.5 | 3 |", {"2.5"}),
+    ],
+)
+def test_figures_are_found(block, found):
+    assert set(map(str, figures(block))) == found
+
+
+def test_a_figure_without_a_source_is_found(tmp_path):
+    page = DOCS / "no-such-page.md"
+    lone = Passage(("It takes 9.87 s.",))
+    assert without_source(lone, page) == ["9.87 s"]
+    assert not without_source(Passage((*lone.blocks, "`python -m benchmarks.plan`")), page)
+    assert without_source(Passage((*lone.blocks, "`python -m benchmarks.plans`")), page)
+    assert without_source(Passage((*lone.blocks, "`jumok translate MODEL FILE`")), page)
+
+
+def test_a_figure_may_be_rounded_and_not_changed():
+    assert same(Figure("0.3", "GB"), Figure("0.34", "GB"))
+    assert not same(Figure("0.35", "GB"), Figure("0.34", "GB"))
+    assert not same(Figure("0.34", "s"), Figure("0.34", "GB"))
