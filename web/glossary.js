@@ -80,7 +80,7 @@ export const GLOSSARY = {
     ko: ["키", "쿼리와 비교되는 위치의 벡터입니다. 모든 키에 대한 softmax가 가중치입니다."],
   },
   layer: {
-    en: ["layer", "One of the equal stages that a model computes one after another, each with weights of its own.", ["layers"]],
+    en: ["layer", "One of the stages of equal structure that a model computes one after another, each with its own weights.", ["layers"]],
     ko: ["층", "모델이 차례로 계산하는 같은 모양의 단계로, 층마다 가중치가 따로 있습니다."],
   },
   lens: {
@@ -92,7 +92,7 @@ export const GLOSSARY = {
     ko: ["선형 어텐션", "softmax 없이 특징의 곱으로 하는 어텐션으로, 디코딩할 때 상태의 크기가 늘지 않습니다."],
   },
   mask: {
-    en: ["mask", "Which keys a query may attend to (True permits); a masked token is one replaced by [MASK].", ["masked"]],
+    en: ["mask", "The set of keys that a query may attend to (True permits); a masked token is one replaced by [MASK].", ["masked"]],
     ko: ["마스크", "쿼리가 어느 키에 주목해도 되는지를 정합니다. 마스크된 토큰은 [MASK]로 바뀐 토큰입니다."],
   },
   nat: {
@@ -108,7 +108,7 @@ export const GLOSSARY = {
     ko: ["가리기(occlusion)", "입력 토큰을 바꾸거나 이미지의 일부를 덮고 출력의 로그 확률이 얼마나 줄어드는지 잽니다.", ["가리기"]],
   },
   position: {
-    en: ["position encoding", "How a model knows the order of its input: vectors added to the embeddings, rotations or biases.", ["positions"]],
+    en: ["position encoding", "The information about the order of the input: vectors added to the embeddings, rotations or biases.", ["positions"]],
     ko: ["위치 인코딩", "모델이 입력의 순서를 아는 방법으로, 임베딩에 더하는 벡터나 회전, 편향이 있습니다."],
   },
   prefix: {
@@ -120,7 +120,7 @@ export const GLOSSARY = {
     ko: ["쿼리", "주목할 수 있는 모든 위치의 키와 비교되는 벡터입니다."],
   },
   rank: {
-    en: ["rank correlation", "How far two measures put the same words in the same order: 1 if always, 0 if only by chance, −1 if the other way round."],
+    en: ["rank correlation", "The agreement of two measures on the order of the words: 1 for the same order, 0 for chance, −1 for the reverse order."],
     ko: ["순위 상관", "두 방법이 단어들을 같은 순서로 세우는 정도로, 늘 같으면 1, 우연과 같으면 0, 거꾸로면 −1입니다."],
   },
   residual: {
@@ -136,7 +136,7 @@ export const GLOSSARY = {
     ko: ["셀프 어텐션", "쿼리와 키와 값이 모두 같은 열에서 오는 어텐션입니다."],
   },
   setting: {
-    en: ["alignment setting", "Where alignments are extracted: the layer, the head or the mean of all, and whether the step that writes a word or the step that reads it.", ["alignment step"]],
+    en: ["alignment setting", "The place from which alignments are extracted: the layer, one head or the mean of all, and the step that writes a word or the step that reads it.", ["alignment step"]],
     ko: ["정렬 추출 설정", "정렬을 어디에서 뽑는지, 곧 층과 헤드(또는 전체 평균), 그리고 단어를 쓰는 단계인지 읽는 단계인지입니다.", ["정렬 추출 단계"]],
   },
   sink: {
@@ -152,7 +152,7 @@ export const GLOSSARY = {
     ko: ["단계", "학습에서는 가중치를 한 번 고치는 것, 디코딩에서는 가설마다 토큰 하나를 쓰는 것입니다."],
   },
   token: {
-    en: ["token", "What a tokenizer cuts text into, and what a model reads and writes; an entry of its vocabulary is a subword.", ["tokens"]],
+    en: ["token", "The unit into which a tokenizer divides text, and which a model reads and writes; an entry of the vocabulary is a subword.", ["tokens"]],
     ko: ["토큰", "토크나이저가 텍스트를 자른 단위로, 모델이 읽고 쓰는 것입니다. 어휘에 든 것은 서브워드입니다."],
   },
   value: {
