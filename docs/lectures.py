@@ -40,7 +40,7 @@ what answers each: a chapter of the [course](course/README.md), a command, a lab
 page, a file, a section of the documents.
 
 - `jumok explain --lecture 002:15` computes a note's numbers again, step by step; with `--save
-  page.html` its attention is shown in the page. Where a note gives only symbols,
+  page.html` its attention is shown on the page. Where a note gives only symbols,
   the example uses numbers of our own and says so.
 - `jumok lab NAME` tests a claim as an experiment, with a table, a figure and a verdict
   ([the results](lab.md)).

@@ -40,7 +40,7 @@ export const RUN = {
     runHelp: "손실은 모델이 써야 할 토큰마다 로그 확률에 음의 부호를 붙인 값이며 단위는 nat입니다. 학습 손실에는 드롭아웃과 레이블 스무딩이 들어 있어서 검증 손실보다 크게 끝날 수 있습니다.",
     runLead: (steps, minutes, best) => `${whole(steps, "ko")}단계를 ${exact(minutes, "ko")}분 동안 학습했습니다.${best ? ` 검증 결과가 가장 좋았던 ${whole(best.step, "ko")}단계의 값은 ${best.values.map(([name, value]) => `${name === "loss" ? "손실" : named(name)} ${exact(value, "ko")}`).join(", ")}입니다.` : ""}`,
     runTested: (on, scores) => `처음 보는 예 ${on}개의 점수는 ${scores.map(([name, value]) => `${name} ${exact(value, "ko")}`).join(", ")}입니다.`,
-    runSize: (parameters) => `파라미터는 ${whole(parameters, "ko")}개입니다.`,
+    runSize: (parameters) => `매개변수는 ${whole(parameters, "ko")}개입니다.`,
     runCurve: (name) => ({ loss: "손실(nat)", learning_rate: "학습률" })[name] ?? `검증 ${named(name)}`,
     runTraining: "학습",
     runValidation: "검증",
