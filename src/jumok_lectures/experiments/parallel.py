@@ -5,7 +5,8 @@ all positions in a few matrix products, but of n x n scores. The notes say more 
 that an RNN has the higher time complexity. Counted here: the multiplications of one layer of each
 (by torch's counter, on a layer that really runs), and how many operations have to follow one
 another: the longest chain of results that need results. Timed: a training step (forward and
-backward) on one core, by the clock of its thread, and on a GPU where there is one. Several cores
+backward) of both in turns on one core, by the clock of their thread, and on a GPU where there is
+one. Several cores
 are not timed: programs beside this one decide what they give.
 
 Source: Vaswani et al. 2017, table 1; lectures 000, 002.
@@ -13,7 +14,7 @@ Source: Vaswani et al. 2017, table 1; lectures 000, 002.
 
 import math
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -100,23 +101,25 @@ def multiplications(layer: nn.Module, length: int) -> int:
     return counted.get_total_flops() // 2  # a multiplication and an addition are two
 
 
-def step_seconds(layer: Layer, length: int, device: str = "cpu") -> float:
-    """Seconds of a forward and a backward pass: the fastest of REPEATS.
+def step_seconds(layers: Sequence[Layer], length: int, device: str = "cpu") -> list[float]:
+    """Seconds of a forward and a backward pass of each layer: the fastest of REPEATS.
 
-    On the processor it is the time of one thread, by its own clock.
+    The layers take turns, so that what slows the machine for a while slows all of them. On the
+    processor it is the time of one thread, by its own clock: other programs' turns do not count.
     """
     states = torch.randn(BATCH, length, WIDTH, device=device, requires_grad=True)
     clock = time.thread_time if device == "cpu" else time.perf_counter
-    fastest, before = math.inf, torch.get_num_threads()
+    fastest, before = [math.inf for _ in layers], torch.get_num_threads()
     torch.set_num_threads(1)
     try:
         for repeat in range(REPEATS + 1):
-            start = clock()
-            layer(states).sum().backward()
-            if device != "cpu":
-                torch.cuda.synchronize()
-            if repeat:  # the first one warms up
-                fastest = min(fastest, clock() - start)
+            for place, layer in enumerate(layers):
+                start = clock()
+                layer(states).sum().backward()
+                if device != "cpu":
+                    torch.cuda.synchronize()
+                if repeat:  # the first one warms up
+                    fastest[place] = min(fastest[place], clock() - start)
     finally:
         torch.set_num_threads(before)
     return fastest
@@ -166,13 +169,8 @@ def run(setting: Setting) -> Findings:
         timed = []
         for name, device in places:
             gru.to(device), looking.to(device)
-            timed.append(
-                Timed(
-                    name,
-                    [step_seconds(recur, length, device) for length in LENGTHS],
-                    [step_seconds(attend, length, device) for length in LENGTHS],
-                )
-            )
+            by_length = [step_seconds((recur, attend), length, device) for length in LENGTHS]
+            timed.append(Timed(name, *map(list, zip(*by_length, strict=True))))
         gru.to("cpu"), looking.to("cpu")
         runs.append(timed)
     written = WrittenGru(WIDTH)
