@@ -6,6 +6,7 @@ with machine and date, or the line of code that sets a limit. docs/lab.md, the c
 docs/lectures.md are written from docs/lab/*.json, and tests/jumok_lectures tests them.
 """
 
+import json
 import re
 from pathlib import Path
 
@@ -86,6 +87,14 @@ def test_scores_of_recipes_are_in_the_comments_of_their_recipes(page):
         written = set(re.findall(r"(?<![\d-])\d+\.\d+", re.sub(r"`[^`]*`", "", score)))
         wanted = {each.rstrip("0") for each in written}
         assert wanted <= {each.rstrip("0") for each in known}, name
+
+
+@pytest.mark.parametrize("page", ["systems.md", "systems.ko.md"])
+def test_the_time_of_all_labs_is_that_of_their_files(page):
+    files = [json.loads(file.read_text("utf-8")) for file in (DOCS / "lab").glob("*.json")]
+    times = [each["cpu_seconds"] for each in files if "cpu_seconds" in each]
+    seconds = {each.number for each in figures_of(DOCS / page) if each.unit == "s"}
+    assert {f"{sum(times):.0f}", f"{max(times):.0f}"} <= seconds
 
 
 KOREAN = [page for page in PAGES if page.name.endswith(".ko.md")]
