@@ -17,10 +17,14 @@ def markdown(part: str, result: Result) -> str:
 
 
 def write_document() -> None:
-    """Put the tables of all results into docs/benchmarks.md, between the markers of their part."""
+    """Put the tables of all results into docs/benchmarks.md, between the markers of their part.
+
+    "figures", which documents have in their sentences, has no table.
+    """
     text = DOCUMENT.read_text()
     for part, result in load().items():
-        text = between_markers(text, part, markdown(part, result))
+        if part != "figures":
+            text = between_markers(text, part, markdown(part, result))
     DOCUMENT.write_text(text)
 
 

@@ -103,6 +103,21 @@ def _unknown_to_module(name: str, words: list[str]) -> list[str]:
     return strange + [word for word in given if word not in options]
 
 
+def refused(command: str) -> bool:
+    """Whether a benchmark's parser refuses this: a value, or one that is missing.
+
+    A name alone, such as `python -m benchmarks.records`, is a mention.
+    """
+    _, _, name, *words = shlex.split(command)
+    if not words or "ArgumentParser" not in (_program(name) or ""):
+        return False
+    try:
+        parser_of(name).parse_args(words)
+    except SystemExit:
+        return "--help" not in words
+    return False
+
+
 def _program(name: str) -> str | None:
     """The source that `python -m NAME` runs; None if there is no such program."""
     parts = ROOT.joinpath(*name.split("."))

@@ -11,7 +11,7 @@ from tests.documented import COMMAND, INLINE, block_commands, unknown
 UNITS = {
     "µs": r"µs|(?:CPU-)?microseconds?|마이크로초",
     "ms": r"(?:CPU-)?ms|milliseconds?|밀리초",
-    "s": r"(?:(?:processor|CPU)[ -])?seconds?|CPU-s|s|(?:프로세서 |CPU )?초(?![가-힣]*기)",
+    "s": r"(?:(?:processor|CPU)[ -])?seconds?|CPU-s|s|(?:프로세서 |CPU ?)?초(?![가-힣]*기)",
     "min": r"(?:processor )?min(?:utes?)?|(?:프로세서 )?분(?!의|할|류|포|산|석)",
     "h": r"hours?|시간",
     "kB": r"kB|KB|KiB",
@@ -21,7 +21,7 @@ UNITS = {
     "x": r"x|times(?! the)|배(?!치|열|포)",
     "rate": r"(?:(?:target )?tokens|requests|sentences|lines|pairs) (?:a|per) (?:CPU-)?second"
     r"|frames a second|(?:tokens|lines|pairs|토큰|줄|쌍)/s|[TG]FLOP(?:/s)?",
-    "nats": r"nats?|냇",
+    "nats": r"nats?|내트",
     "bits": r"bits per byte|바이트당 비트",
     "score": r"BLEU|chrF",
 }
@@ -42,8 +42,12 @@ WORDS = {
     r"half\s+an\s+hour": "30 minutes",
     r"half\s+a\s+minute": "30 seconds",
     r"half\s+a\s+second": "0.5 seconds",
+    r"\bten(?=\s+(?:second|minute))": "10",
+} | {
+    rf"\b{word}(?=\s+(?:second|minute|hour))": str(number)
+    for number, word in enumerate(["[Oo]ne", "[Tt]wo", "[Tt]hree", "four", "five", "six"], 1)
 }
-"""Figures in words, which the other language writes in digits."""
+"""Figures in words, which the other language has in digits."""
 DATE = re.compile(r"\d{4}-\d\d-\d\d|\d+ [A-Z][a-z]+ \d{4}")
 
 
@@ -84,9 +88,10 @@ class Passage:
         return [each for each in named if MEASURING.match(each) and not unknown(each)]
 
     def linked(self, document: Path) -> set[Figure]:
-        """The figures of the pages that this passage links to."""
+        """The figures, and cells of tables, of the pages that this passage links to."""
         found = ((document.parent / link).resolve() for link in LINK.findall(self.text))
-        return {figure for page in found if page.exists() for figure in figures_of(page)}
+        pages = [page for page in found if page.exists()]
+        return {each for page in pages for each in (*figures_of(page), *cells_of(page))}
 
 
 def passages(document: Path) -> list[Passage]:
@@ -112,13 +117,20 @@ def figures_of(document: Path) -> frozenset[Figure]:
     return frozenset(figure for block in re.split(r"\n\s*\n", text) for figure in figures(block))
 
 
+@cache
+def cells_of(document: Path) -> frozenset[Figure]:
+    """Every number of two digits and more in the tables of a document."""
+    cells = re.findall(r"(?<=\|)[^|\n]+(?=\|)", document.read_text("utf-8"))
+    numbers = {each.replace(",", "") for cell in cells for each in re.findall(NUMBER, cell)}
+    return frozenset(Figure(each, "") for each in numbers if len(each) > 1)
+
+
 def figures(block: str) -> Iterator[Figure]:
     """The figures of a block of Markdown, outside of code."""
     if block.startswith(("```", "    ")):
         return
     text = re.sub(r"`[^`]*`|\]\([^)]*\)|<!--.*?-->|<sup>.*?</sup>", " ", block, flags=re.DOTALL)
-    for words, digits in WORDS.items():
-        text = re.sub(words, digits, text)
+    text = in_digits(text)
     text = re.sub(r"[ ]{2,}", " ", DATE.sub(" ", text).replace("**", "").replace("\n", " \n"))
     if block.startswith("|"):
         yield from _of_columns(text)
@@ -129,6 +141,12 @@ def figures(block: str) -> Iterator[Figure]:
     for found in AFTER.finditer(text):
         for number in re.findall(NUMBER, found["numbers"]):
             yield Figure(number.replace(",", ""), "score")
+
+
+def in_digits(text: str) -> str:
+    for words, digits in WORDS.items():
+        text = re.sub(words, digits, text)
+    return text
 
 
 def _of_columns(table: str) -> Iterator[Figure]:

@@ -5,7 +5,7 @@ Those in blocks of the READMEs and of docs/start.md are run as well (tests/brows
 
 import pytest
 
-from tests.documented import ROOT, block_commands, documents, inline_commands, unknown
+from tests.documented import ROOT, block_commands, documents, inline_commands, refused, unknown
 
 DOCUMENTS = documents()
 
@@ -16,6 +16,19 @@ def test_documented_commands_exist(document):
     named = inline_commands(text) + block_commands(text)
     wrong = {each: found for each in named if (found := unknown(each))}
     assert not wrong, wrong
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_benchmarks_take_their_arguments(document):
+    text = document.read_text("utf-8")
+    commands = [*inline_commands(text), *block_commands(text)]
+    assert not [each for each in commands if each.startswith("python -m") and refused(each)]
+
+
+def test_a_wrong_or_missing_value_is_found():
+    assert refused("python -m benchmarks.plan --pairs many")
+    assert refused("python -m benchmarks.serving --seconds 5")
+    assert not refused("python -m benchmarks.serving MODEL --seconds 5")
 
 
 @pytest.mark.parametrize(
