@@ -4,7 +4,7 @@
 export const COMPARE = {
   en: {
     compare: "A | B",
-    compareHelp: "Two sentences, two models, or one model before and after a change. Words are aligned by edit distance, so that a word is at the same place in every map; a word that the other side lacks leaves a gap. The third map is the second less the first.",
+    compareHelp: "Two sentences, two models, or one model before and after a change. Words are aligned by edit distance, so that a word is at the same place in every map; a word that the other side lacks leaves a gap. The third map is the second minus the first.",
     compareNames: { sides: ["A", "B"], changed: ["before", "after"], tuned: ["before", "after"], edited: ["before", "after"], pinned: ["pinned", "now"] },
     compareMinus: ([first, second]) => `${second} − ${first}`,
     compareTitle: ([first, second]) => `Maps: ${first}, ${second}, and their difference`,

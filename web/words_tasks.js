@@ -18,7 +18,7 @@ const SWITCHES_EN = {
 };
 /** @satisfies {Texts["en"]} */
 const SWITCHES_KO = {
-  switchesHelp: "헤드를 눌러 끄면 그 헤드 없이 다시 계산합니다. 숫자는 그 헤드 하나만 껐을 때 출력의 로그 확률 변화(nat)입니다.",
+  switchesHelp: "헤드를 눌러 절제하면 그 헤드 없이 다시 계산합니다. 숫자는 그 헤드 하나만 절제했을 때 출력의 로그 확률 변화(nat)입니다.",
   switchesSaved: "헤드 하나만 껐을 때 출력의 로그 확률 변화(nat)입니다. 실시간 페이지(jumok look)에서는 여러 헤드를 함께 끌 수 있습니다.",
 };
 
