@@ -231,10 +231,21 @@ interface RawRun {
 /** Step, minutes, value. */
 type Point = [number, number, number];
 
+interface TourNeeds {
+  reads?: Kind["reads"][];
+  writes?: Kind["writes"][];
+  parts?: Part[];
+  heads?: number;
+  output?: true;
+  mask?: true;
+  scores?: true;
+  recurrent?: true;
+}
+
 interface Tour {
   name: string;
   title: ByLanguage<string>;
   text: ByLanguage<string>;
-  needs: Record<string, unknown>;
+  needs: TourNeeds;
   steps: { link: string; text: ByLanguage<string> }[];
 }

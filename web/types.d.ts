@@ -243,6 +243,8 @@ interface Compared {
   sides?: [Side, Side];
 }
 
+type Faced = Compared & { sides: [Side, Side] };
+
 interface HeadAt {
   site: Site;
   head: number;
@@ -257,7 +259,7 @@ interface Drawn {
 }
 
 /** Opens a link of a tour: `turned` adds the moment before to the history. */
-type Open = (values: Record<string, unknown>, turned?: boolean) => void;
+type Open = (values: Record<string, string>, turned: boolean) => void;
 
 /** A question of a game. */
 interface Riddle {
