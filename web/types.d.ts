@@ -24,6 +24,13 @@ interface Chosen {
 type PageText = string | number | boolean | ((...given: any[]) => unknown) | PageText[] | { [name: string]: PageText };
 type Texts = ByLanguage<{ [name: string]: PageText }>;
 
+type Listeners = { [N in keyof HTMLElementEventMap as `on${N}`]?: (event: HTMLElementEventMap[N]) => void };
+
+/** What `element` in dom.js sets. */
+interface Attributes extends Listeners {
+  [name: string]: string | number | boolean | null | undefined | ((event: never) => void);
+}
+
 /** One of the views: see docs/adding.md. */
 interface View {
   (trace: Trace, state: State, words: Words, ask?: Ask): Shown;
