@@ -38,6 +38,9 @@ interface View {
   needs?: (trace: Trace, live: boolean, asks: boolean) => boolean;
 }
 
+type ViewName = import("./views/catalog.js").ViewName;
+type Taken = import("./taking/menu.js").Taken;
+
 /** What a view shows. */
 interface Shown {
   /** What it is, with the controls closed. */
