@@ -225,7 +225,7 @@ interface RawRun {
   validation: Record<string, Point[]>;
   tested: [string, number, string][];
   examples: string[][];
-  commands: [string, string][];
+  commands: ["look" | "use" | "serve", string][];
 }
 
 /** Step, minutes, value. */

@@ -24,12 +24,22 @@ interface Chosen {
 type PageText = string | number | boolean | ((...given: any[]) => unknown) | PageText[] | { [name: string]: PageText };
 type Texts = ByLanguage<{ [name: string]: PageText }>;
 
+type Listeners = { [N in keyof HTMLElementEventMap as `on${N}`]?: (event: HTMLElementEventMap[N]) => void };
+
+/** What `element` in dom.js sets. */
+interface Attributes extends Listeners {
+  [name: string]: string | number | boolean | null | undefined | ((event: never) => void);
+}
+
 /** One of the views: see docs/adding.md. */
 interface View {
   (trace: Trace, state: State, words: Words, ask?: Ask): Shown;
   /** Whether there is something to show; views without it always have. `live`: a server can change the model. `asks`: something answers texts. */
   needs?: (trace: Trace, live: boolean, asks: boolean) => boolean;
 }
+
+type ViewName = import("./views/catalog.js").ViewName;
+type Taken = import("./taking/menu.js").Taken;
 
 /** What a view shows. */
 interface Shown {
