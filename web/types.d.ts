@@ -193,3 +193,9 @@ interface MeasuredHead {
   entropy?: number;
   confidence?: number;
 }
+
+/** Values by names, of which a name may be none. */
+type ByName<T> = { [name: string]: T | undefined };
+/** Rows and columns of the cells of an image. */
+type Grid = Pair<number>;
+type Box = [left: number, top: number, width: number, height: number];
