@@ -8,13 +8,15 @@
 
 const ALL = 1e-6; // the rest of a distribution is nothing if it is smaller
 
+/** @typedef {{ temperature: number, topK: number, topP: number }} Options */
+
 /**
  * The ranges [least, most] of the recorded tokens' probabilities.
  *
  * step: a trace's. topK: 0 permits all. `exact`: every range is one number.
  *
  * @param {Step} step
- * @param {{ temperature: number, topK: number, topP: number }} options
+ * @param {Options} options
  */
 export function chancesOf({ best, partitions = [] }, { temperature, topK, topP }) {
   const logs = best.map(([, log]) => log);

@@ -11,7 +11,6 @@ const SPREAD = 1000; // px that the cells of a map may fill before they shrink
 const READ = 0.1; // of the scale: smaller numbers are not printed in the cells
 const [RAMP, RAMP_STEPS] = [160, 32]; // px, and colours of the colour bar
 
-/** A map as the scale sees it; numbers of anything may be on one. @typedef {{ values: ArrayLike<number>, columns: string[], rested?: boolean, diverging?: boolean, most?: number }} Scaled */
 
 /**
  * The layout. `most`: the size of the largest cell in px; a map with texts has wide cells.

@@ -25,11 +25,10 @@ type PageText = string | number | boolean | ((...given: any[]) => unknown) | Pag
 type Texts = ByLanguage<{ [name: string]: PageText }>;
 
 /** One of the views: see docs/adding.md. */
-interface View {
-  (trace: Trace, state: State, words: Words, ask?: Ask): Shown;
-  /** Whether there is something to show; views without it always have. `live`: a server can change the model. `asks`: something answers texts. */
-  needs?: (trace: Trace, live: boolean, asks: boolean) => boolean;
-}
+type View = (trace: Trace, state: State, words: Words, ask?: Ask) => Shown;
+/** Whether a view has something to show; views without it always have. `live`: a server can change the model. `asks`: something answers texts. */
+type Needs = (trace: Trace, live: boolean, asks: boolean) => boolean;
+type ViewOfTab = View & { needs?: Needs };
 
 /** What a view shows. */
 interface Shown {
@@ -196,6 +195,8 @@ interface MeasuredHead {
 
 /** Values by names, of which a name may be none. */
 type ByName<T> = { [name: string]: T | undefined };
+/** Numbers on the scale of a map. */
+type Scaled = Pick<DrawnMap, "columns" | "rested" | "diverging" | "most"> & { values: ArrayLike<number> };
 /** Rows and columns of the cells of an image. */
 type Grid = Pair<number>;
 type Box = [left: number, top: number, width: number, height: number];

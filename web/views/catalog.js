@@ -18,7 +18,7 @@ import { walkView } from "./walk.js";
 /**
  * A view that the trace does not have is left out, and so is a question without views.
  *
- * @type {Record<string, Record<string, View>>}
+ * @type {Record<string, Record<string, ViewOfTab>>}
  */
 export const QUESTIONS = {
   where: { overview: overviewView, scrubber: scrubberView, board: boardView, grid: gridView },
@@ -29,5 +29,5 @@ export const QUESTIONS = {
   learn: { run: runView },
 };
 
-/** All views by their names. @type {Record<string, View>} */
+/** All views by their names. @type {Record<string, ViewOfTab>} */
 export const VIEWS = Object.assign({}, ...Object.values(QUESTIONS));
