@@ -219,6 +219,7 @@ export function start(raw, root, { answer = raw.token && serverAt(raw.token), re
     view.controls.forEach((control, i) => {
       control.querySelector("select, input")?.setAttribute("id", `control-${name}-${i}`);
     });
+    /** @type {ReturnType<typeof besideView>} */
     const beside = name === "compare" ? { says: [], body: [] } : besideView(trace, state, text);
     const named = known.placed ? text : { ...text, layers: text.layersOnly };
     const lang = document.documentElement.lang;

@@ -159,10 +159,10 @@ interface StackLayers {
 }
 
 interface StackPositions {
-  kind: string;
+  kind: "sinusoidal" | "learned" | "rotary" | "alibi" | "relative" | "index" | "fraction" | "binary" | "none" | "recurrent" | "recurrent-both" | "other";
   same?: string;
   picture?: RawArray;
-  rows: string;
+  rows: "position" | "distance";
   columns: string;
   curves: Record<string, number[]>;
 }

@@ -32,11 +32,10 @@ interface Attributes extends Listeners {
 }
 
 /** One of the views: see docs/adding.md. */
-interface View {
-  (trace: Trace, state: State, words: Words, ask?: Ask): Shown;
-  /** Whether there is something to show; views without it always have. `live`: a server can change the model. `asks`: something answers texts. */
-  needs?: (trace: Trace, live: boolean, asks: boolean) => boolean;
-}
+type View = (trace: Trace, state: State, words: Words, ask?: Ask) => Shown;
+/** Whether a view has something to show; views without it always have. `live`: a server can change the model. `asks`: something answers texts. */
+type Needs = (trace: Trace, live: boolean, asks: boolean) => boolean;
+type ViewOfTab = View & { needs?: Needs };
 
 type ViewName = import("./views/catalog.js").ViewName;
 type Taken = import("./taking/menu.js").Taken;
@@ -204,16 +203,20 @@ interface MeasuredHead {
   confidence?: number;
 }
 
+/** Values by names, of which a name may be none. */
+type ByName<T> = { [name: string]: T | undefined };
+/** Numbers on the scale of a map. */
+type Scaled = Pick<DrawnMap, "columns" | "rested" | "diverging" | "most"> & { values: ArrayLike<number> };
+/** Rows and columns of the cells of an image. */
+type Grid = Pair<number>;
+type Box = [left: number, top: number, width: number, height: number];
+
 /** Of the overview, comparisons and tours. */
 
-type Grid = Pair<number>;
 type Cursor = ReturnType<typeof import("./cursor.js").cursorIn>;
 type Facts = ReturnType<typeof import("./overview/facts.js").factsOf>;
 type Side = ReturnType<typeof import("./compare/difference.js").sideOf>;
 type WordPair = import("./compare/align.js").WordPair;
-
-/** A value by the name of a key of the keyboard. */
-type ByKey<T> = { [key: string]: T | undefined };
 
 /** A drop of a log-probability in nats, and the probability before it. */
 interface Drop {
@@ -264,8 +267,7 @@ interface HeadAt {
 interface Drawn {
   trace: Trace;
   words: Words;
-  /** Of the views. */
-  names: string[];
+  names: ViewName[];
 }
 
 /** Opens a link of a tour: `turned` adds the moment before to the history. */

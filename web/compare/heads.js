@@ -58,7 +58,7 @@ function group(name, buttons) {
 /** The arrow keys, Home and End move through the heads in their order. @param {KeyboardEvent} event @param {HTMLElement[]} buttons */
 function move(event, buttons) {
   const at = buttons.findIndex((button) => button === event.target);
-  /** @type {ByKey<number>} */
+  /** @type {ByName<number>} */
   const places = { ArrowLeft: at - 1, ArrowUp: at - 1, ArrowRight: at + 1, ArrowDown: at + 1, Home: 0, End: buttons.length - 1 };
   const to = places[event.key];
   if (at < 0 || to === undefined) return;

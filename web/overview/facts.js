@@ -19,7 +19,6 @@ export function factsOf(trace, site, map, state, { row, column, top }, head) {
     word: map.rows[row],
     key: map.columns[column],
     cell: cell < 0 ? null : cell,
-    grid,
     weight: map.values[row * width + column],
     strongest: column === top,
     even: evenShare(site, map, steps, column),

@@ -36,7 +36,7 @@ export function imageStage(trace, map, { cursor, grid, words, labels, onPick, on
     onShow(row, null);
   };
   const moved = (/** @type {KeyboardEvent} */ event, /** @type {number} */ row) => {
-    /** @type {ByKey<number>} */
+    /** @type {ByName<number>} */
     const places = { ArrowLeft: row - 1, ArrowRight: row + 1, Home: 0, End: buttons.length - 1 };
     const to = places[event.key];
     if (to === undefined) return;

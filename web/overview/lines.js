@@ -82,7 +82,7 @@ function line(kind, texts, label, first, { point, pick, across }) {
     word.focus({ preventScroll: false });
   };
   const moved = (/** @type {KeyboardEvent} */ event, /** @type {number} */ i) => {
-    /** @type {ByKey<number>} */
+    /** @type {ByName<number>} */
     const places = { ArrowLeft: i - 1, ArrowRight: i + 1, Home: 0, End: words.length - 1 };
     const to = places[event.key];
     const other = (kind === "row" ? "ArrowUp" : "ArrowDown") === event.key;

@@ -11,10 +11,10 @@ import { changeOf, percentOf } from "./facts.js";
 export function sentenceOf(trace, site, facts, words) {
   const say = words.sentence;
   const share = say.share(percentOf(facts.weight));
-  const grid = /** @type {Grid} */ (facts.grid); // where there are cells
-  const key = facts.cell === null ? `“${facts.key}”` : words.spot(facts.cell, grid);
+  const spot = (/** @type {number} */ cell) => words.spot(cell, trace.gridOf(site.keys));
+  const key = facts.cell === null ? `“${facts.key}”` : spot(facts.cell);
   const cells = site.part === "image";
-  const word = cells ? say.cellQuery(words.spot(cellOf(facts.word, grid), grid)) : facts.word;
+  const word = cells ? say.cellQuery(spot(cellOf(facts.word, trace.gridOf(site.keys)))) : facts.word;
   const how = cells ? "cells" : facts.writes ? "writes" : facts.reads ? "reads" : "self";
   const first = facts.strongest ? say[how](word, key, share) : say.other(cells ? word : `“${word}”`, key, share);
   return `${first}${restOf(trace, site, facts, say)}${effectOf(facts, facts.cell === null ? key : say.there, say)}`;

@@ -137,7 +137,7 @@ function drawInTurn(waiting, from = 0) {
   if (from + AT_ONCE < waiting.length) setTimeout(() => drawInTurn(waiting, from + AT_ONCE));
 }
 
-/** @type {ByKey<number[]>} */
+/** @type {ByName<number[]>} */
 const STEPS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
 
 /** The arrow keys move over the heads as they lie: along a layer, and between layers. @param {KeyboardEvent} event */

@@ -24,7 +24,7 @@ export function meetsNeeds({ needs }, trace) {
   return /** @type {(keyof TourNeeds)[]} */ (Object.keys(needs)).every((name) => NEEDS[name](needs, trace));
 }
 
-/** The views of a tour's links that the page does not have. @param {Tour} tour @param {string[]} names */
+/** The views of a tour's links that the page does not have. @param {Tour} tour @param {ViewName[]} names */
 export function missingViews({ steps }, names) {
-  return [...new Set(steps.map(({ link }) => new URLSearchParams(link).get("view") ?? "overview"))].filter((view) => !names.includes(view));
+  return [...new Set(steps.map(({ link }) => /** @type {ViewName} */ (new URLSearchParams(link).get("view") ?? "overview")))].filter((view) => !names.includes(view));
 }

@@ -8,7 +8,7 @@ import { headQuestions, lookQuestions, nextQuestions } from "./questions.js";
 /**
  * Every game: its questions, the view that shows the answer, and what an open question hides. `likely`: whether there may be questions.
  *
- * @typedef {{ questions: (trace: Trace, state: State) => Riddle[], view: string, hides: "view" | "output", likely: (trace: Trace, live: boolean, state: State) => unknown }} Game
+ * @typedef {{ questions: (trace: Trace, state: State) => Riddle[], view: ViewName, hides: "view" | "output", likely: (trace: Trace, live: boolean, state: State) => unknown }} Game
  * @typedef {keyof Words["games"]} GameName
  * @type {Record<GameName, Game>}
  */
@@ -28,7 +28,7 @@ export function isGame(name) {
 /**
  * The games that the page has the numbers for.
  *
- * @param {Trace} trace @param {State} state @param {string[]} names @param {boolean} live
+ * @param {Trace} trace @param {State} state @param {ViewName[]} names @param {boolean} live
  */
 export function offeredGames(trace, state, names, live) {
   return Object.keys(GAMES).filter(isGame).filter((name) => names.includes(GAMES[name].view) && GAMES[name].likely(trace, live, state));

@@ -56,7 +56,7 @@ export function guide({ tours: held = [], live }, state, open) {
       button.focus();
     } else if (running() || isGame(state.get("game"))) end();
   }
-  /** @param {Trace} trace @param {Words} words @param {string[]} names */
+  /** @param {Trace} trace @param {Words} words @param {ViewName[]} names */
   const update = (trace, words, names) => {
     Object.assign(now, { trace, words, names });
     if (!trace.sites.length) {

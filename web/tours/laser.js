@@ -3,7 +3,7 @@
 import { element } from "../dom.js";
 import { still } from "../player.js";
 
-/** By the view, the parts to point at: the first one that is there. @type {{ [view: string]: string[] | undefined }} */
+/** By the view, the parts to point at: the first one that is there. @type {ByName<string[]>} */
 const TARGETS = {
   overview: [".word.chosen", "#overview-image"],
   scrubber: ["#look"],

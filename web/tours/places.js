@@ -18,7 +18,7 @@ const HEAD = { sharpest: sharpestHead, strongest: strongestHead, weakest: weakes
  * @typedef {InLink & { words: Words, now: Trace, shown: State }} InText
  */
 
-/** Values of links, by name; null or undefined where this model, or this page, has none. @type {{ [place: string]: ((at: InLink) => string | number | null | undefined) | undefined }} */
+/** Values of links, by name; null or undefined where this model, or this page, has none. @type {ByName<(at: InLink) => string | number | null | undefined>} */
 const LINK_PLACES = {
   "sharpest.part": (at) => headOfPlace(at, "sharpest")?.site.part,
   "sharpest.layer": (at) => headOfPlace(at, "sharpest")?.site.layer,
@@ -36,7 +36,7 @@ const LINK_PLACES = {
   "mask.moment": maskMoment,
 };
 
-/** Sentences of texts, by name; empty where there is nothing to say. @type {{ [place: string]: ((at: InText) => string) | undefined }} */
+/** Sentences of texts, by name; empty where there is nothing to say. @type {ByName<(at: InText) => string>} */
 const TEXT_PLACES = {
   "sentence": ({ trace, state, words }) => sentenceAt(trace, state, words),
   "head": ({ trace, state, words }) => headName(siteOf(trace, state), shareHead(siteOf(trace, state), state), words),

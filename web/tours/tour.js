@@ -5,7 +5,7 @@ import { missingViews } from "./fit.js";
 import { pointAt } from "./laser.js";
 import { linkOf, stateOf, textOf } from "./places.js";
 
-/** @type {ByKey<number>} */
+/** @type {ByName<number>} */
 const TURNS = { ArrowLeft: -1, ArrowRight: 1 };
 
 /**
