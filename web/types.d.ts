@@ -50,7 +50,7 @@ interface Shown {
   /** Whether the path, the help and the controls come last. */
   aboutBelow?: boolean;
   /** What the picture of the view shows of the text, so that the header need not. */
-  pictured?: { read: boolean; written: boolean; line: Element | null };
+  pictured?: { read: boolean; written: boolean; line: HTMLElement | null };
   /** What moves in it, to be filmed. */
   film?: { node: HTMLElement; play: (done: () => void) => void } | null;
   /** Between the controls and what is compared. */
@@ -100,6 +100,9 @@ interface RawAnswer extends RawTrace {
   all?: number;
   error?: undefined;
 }
+
+/** What a page opens with: what Python wrote, or what a model in the page answered. `samples`: it can draw texts. */
+type OpenedPage = RawPage & RawAnswer & { title?: string; samples?: boolean };
 
 type Answer = (question: Question, waiting?: Waiting) => Promise<RawAnswer | { error: Fault }>;
 
