@@ -17,7 +17,7 @@ const BUSY = new Set([429, 503]);
  * A translation with what was asked about it: `translation_facts` in serving/http/api/explaining.py. A link is from a
  * word of the text to one of the translation, with its weight.
  *
- * @typedef {{ piece: string, start: number | null, end: number | null, log_probability: number | null }} Token
+ * @typedef {{ piece: string, log_probability: number | null } & ({ start: number, end: number } | { start: null, end: null })} Token
  * @typedef {[of: number, to: number, weight: number | null]} Link
  * @typedef {{ text: string, notes: string[], unknown_words?: string[], missing_terms?: string[], confidence: number | null, tokens: Token[], source_tokens: Token[],
  *   alignment?: Link[], attention: { matrix: number[][] }, alternatives: { text: string }[] }} Translated
@@ -30,11 +30,11 @@ const page = byId("page");
 /**
  * `answers`: of each line of the text, null of an empty one; `layer`: null is the last one.
  *
- * @type {{ language: string, model: string | undefined, from: string, to: string, text: string, terms: string, answers: (Line | null)[], layer: number | null, key: string, said: string, timer: number, asked: AbortController | null }}
+ * @type {{ language: string, model: string, from: string, to: string, text: string, terms: string, answers: (Line | null)[], layer: number | null, key: string, said: string, timer: number, asked: AbortController | null }}
  */
 const state = {
   language: (navigator.language || "en").startsWith("ko") ? "ko" : "en",
-  model: data.models[0]?.id, from: "", to: "", text: "", terms: "", answers: [], layer: null, key: "", said: "", timer: 0, asked: null,
+  model: data.models[0]?.id ?? "", from: "", to: "", text: "", terms: "", answers: [], layer: null, key: "", said: "", timer: 0, asked: null,
 };
 const words = () => BOX_WORDS[state.language === "ko" ? "ko" : "en"];
 const model = () => data.models.find((each) => each.id === state.model) ?? data.models[0];
@@ -53,7 +53,7 @@ const parts = /** @type {{ input: HTMLTextAreaElement, terms: HTMLTextAreaElemen
 /** A language in the page's own language; its code where the browser does not know it. @param {string} code */
 const languageName = (code) => {
   try {
-    return code ? new Intl.DisplayNames([state.language], { type: "language", fallback: "code" }).of(code) : "";
+    return code ? new Intl.DisplayNames([state.language], { type: "language", fallback: "code" }).of(code) ?? code : "";
   } catch {
     return code; // it is not a code of the standard
   }
@@ -179,8 +179,8 @@ async function translate() {
   say(words().working);
   const found = await ask({ text: given, glossary: glossary(), alternatives: 2, return: ["tokens", "alignment", "confidence", "alternatives"] }, asked.signal);
   if (!found || asked !== state.asked) return;
-  const answers = found.answers[Symbol.iterator]();
-  state.answers = lines.map((line) => (line.trim() ? { ...answers.next().value, source: line } : null));
+  let at = 0;
+  state.answers = lines.map((line) => (line.trim() ? { ...found.answers[at++], source: line } : null));
   const missing = found.answers.flatMap((each) => each.missing_terms ?? []);
   state.said = missing.length ? words().missing(missing.join(", ")) : "";
   show();
@@ -245,8 +245,8 @@ function line(answer) {
   const found = [];
   const spans = wordSpans(answer.text);
   for (const [place, { start, end, first, after }] of spans.entries()) {
-    const own = answer.tokens.filter((each) => each.start !== null && each.end > first && each.start < after && each.log_probability !== null);
-    const worst = Math.min(0, ...own.map((each) => each.log_probability));
+    const own = answer.tokens.filter((each) => each.start !== null && each.end > first && each.start < after);
+    const worst = Math.min(0, ...own.map((each) => each.log_probability ?? 0));
     const lit = (/** @type {Event} */ event) => light(answer, place, event.type !== "pointerleave" && event.type !== "blur");
     found.push(element("span", {
       tabindex: "0", class: Math.exp(worst) < UNSURE ? "unsure" : "",

@@ -23,6 +23,8 @@ interface Chosen {
 /** A text of the page, or what makes one of numbers and words. */
 type PageText = string | number | boolean | ((...given: any[]) => unknown) | PageText[] | { [name: string]: PageText };
 type Texts = ByLanguage<{ [name: string]: PageText }>;
+/** Texts among which are these. */
+type TextsWith<T> = ByLanguage<T & { [name: string]: PageText }>;
 
 type Listeners = { [N in keyof HTMLElementEventMap as `on${N}`]?: (event: HTMLElementEventMap[N]) => void };
 
