@@ -112,6 +112,9 @@ export function pointIn(event, node) {
   return [((event.clientX - box.left) * node.offsetWidth) / (box.width || 1), ((event.clientY - box.top) * node.offsetHeight) / (box.height || 1)];
 }
 
+/** What the arrow keys change of a row and a column. @type {ByName<[down: number, across: number]>} */
+export const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+
 /**
  * Lets the edge of a node fade where more of it lies behind: a scroll bar is not always to be seen.
  *

@@ -34,11 +34,10 @@ interface Attributes extends Listeners {
 }
 
 /** One of the views: see docs/adding.md. */
-interface View {
-  (trace: Trace, state: State, words: Words, ask?: Ask): Shown;
-  /** Whether there is something to show; views without it always have. `live`: a server can change the model. `asks`: something answers texts. */
-  needs?: (trace: Trace, live: boolean, asks: boolean) => boolean;
-}
+type View = (trace: Trace, state: State, words: Words, ask?: Ask) => Shown;
+/** Whether a view has something to show; views without it always have. `live`: a server can change the model. `asks`: something answers texts. */
+type Needs = (trace: Trace, live: boolean, asks: boolean) => boolean;
+type ViewOfTab = View & { needs?: Needs };
 
 type ViewName = import("./views/catalog.js").ViewName;
 type Taken = import("./taking/menu.js").Taken;
@@ -208,3 +207,11 @@ interface MeasuredHead {
   entropy?: number;
   confidence?: number;
 }
+
+/** Values by names, of which a name may be none. */
+type ByName<T> = { [name: string]: T | undefined };
+/** Numbers on the scale of a map. */
+type Scaled = Pick<DrawnMap, "columns" | "rested" | "diverging" | "most"> & { values: ArrayLike<number> };
+/** Rows and columns of the cells of an image. */
+type Grid = Pair<number>;
+type Box = [left: number, top: number, width: number, height: number];

@@ -370,6 +370,17 @@ export const WORDS = {
 /** @typedef {typeof WORDS.en & typeof CHANCES.en & typeof FINDINGS.en & typeof FLOW.en & typeof COMPARE.en & typeof FAULTS.en & typeof LAYERS.en & typeof OVERVIEW.en & typeof WALK.en & typeof RUN.en & typeof TAKING.en & typeof TOURS.en & import("./words_tasks.js").TaskWords} Words */
 
 /**
+ * The text of a name that the page is given; undefined: it has none.
+ *
+ * @param {{ [name: string]: unknown }} words
+ * @param {string} name
+ */
+export function textOf(words, name) {
+  const text = words[name];
+  return typeof text === "string" ? text : undefined;
+}
+
+/**
  * The texts; some differ from task to task.
  *
  * @param {Values["lang"]} lang

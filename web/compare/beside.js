@@ -27,7 +27,8 @@ export function pairShown(trace, state, words) {
 /**
  * The same for any view but that of comparisons: the sentences, and the maps; `early`: these belong above the view.
  *
- * @type {View}
+ * @param {Trace} trace @param {State} state @param {Words} words
+ * @returns {{ says: HTMLElement[], body: HTMLElement[], early?: boolean }}
  */
 export function besideView(trace, state, words) {
   const pair = pairShown(trace, state, words);

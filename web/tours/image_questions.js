@@ -98,7 +98,7 @@ function sharedWeight(one, other) {
  * @param {Trace} trace @param {Site} site @param {Words} words
  */
 function figureOf(trace, site, map, row, words) {
-  const { grid } = trace.axes[site.keys];
+  const grid = trace.gridOf(site.keys);
   const weights = weightsOf(map, row);
   const cells = [...weights.keys()].sort((a, b) => weights[b] - weights[a]).slice(0, NAMED);
   const label = words.games.which.map(cells.map((cell) => `${words.spot(cell, grid)} ${words.sentence.share(percentOf(weights[cell]))}`));
