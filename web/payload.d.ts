@@ -41,8 +41,9 @@ interface RawTrace {
   findings: RawFindings;
   tree: null;
   kind: Kind;
-  version: string;
-  walk: RawWalk | null;
+  /** A model in the page has none, and records no vectors for a walk. */
+  version?: string;
+  walk?: RawWalk | null;
 }
 
 interface Axis {
@@ -90,8 +91,9 @@ interface Step {
   token: string;
   log_probability: number;
   best: [string, number][];
-  ids: number[];
-  partitions: number[];
+  /** What a model in the page answers has none, nor what they add up to. */
+  ids?: number[];
+  partitions?: number[];
   gate: number | null;
 }
 
