@@ -302,10 +302,21 @@ interface GridCard extends CardMeasures {
   nearest?: undefined;
 }
 
+interface TourNeeds {
+  reads?: Kind["reads"][];
+  writes?: Kind["writes"][];
+  parts?: Part[];
+  heads?: number;
+  output?: true;
+  mask?: true;
+  scores?: true;
+  recurrent?: true;
+}
+
 interface Tour {
   name: string;
   title: ByLanguage<string>;
   text: ByLanguage<string>;
-  needs: Record<string, unknown>;
+  needs: TourNeeds;
   steps: { link: string; text: ByLanguage<string> }[];
 }

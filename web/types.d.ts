@@ -215,3 +215,77 @@ type Scaled = Pick<DrawnMap, "columns" | "rested" | "diverging" | "most"> & { va
 /** Rows and columns of the cells of an image. */
 type Grid = Pair<number>;
 type Box = [left: number, top: number, width: number, height: number];
+
+/** Of the overview, comparisons and tours. */
+
+type Cursor = ReturnType<typeof import("./cursor.js").cursorIn>;
+type Facts = ReturnType<typeof import("./overview/facts.js").factsOf>;
+type Side = ReturnType<typeof import("./compare/difference.js").sideOf>;
+type WordPair = import("./compare/align.js").WordPair;
+
+/** A drop of a log-probability in nats, and the probability before it. */
+interface Drop {
+  nats: number;
+  before: number;
+}
+
+/** The drop of a word's probability without another word. */
+interface Occluded extends Drop {
+  kind: "occluded";
+  /** Of each of its tokens on average. */
+  mean: number;
+  /** The word, if it is not the one of the row. */
+  of: string | null;
+}
+
+/** The drop of the output's probability without a head. */
+interface Ablated extends Drop {
+  kind: "ablated";
+  of: string;
+}
+
+/** What the two kinds of stages of the overview have in common: lines of words, and an image. */
+interface Stage {
+  cursor: Cursor;
+  labels: { keys: string; rows: string; image: string };
+  onPick: (row: number | null, column: number | null) => void;
+  onShow: (row: number | null, column: number | null) => void;
+}
+
+interface Compared {
+  /** Of both sides. */
+  names: string[];
+  /** Chooses the words. */
+  kind: keyof Words["compareSays"];
+  /** Undefined where the two have nothing to compare. */
+  sides?: [Side, Side];
+}
+
+type Faced = Compared & { sides: [Side, Side] };
+
+interface HeadAt {
+  site: Site;
+  head: number;
+}
+
+/** What tours and games are about: the page as it was drawn last. */
+interface Drawn {
+  trace: Trace;
+  words: Words;
+  names: ViewName[];
+}
+
+/** Opens a link of a tour: `turned` adds the moment before to the history. */
+type Open = (values: Record<string, string>, turned: boolean) => void;
+
+/** A question of a game. */
+interface Riddle {
+  ask: (words: Words) => string;
+  /** Shown until it is answered. */
+  figure?: (words: Words) => HTMLElement;
+  options: { id: number; text: string | ((words: Words) => string) }[];
+  right: Set<number>;
+  /** The state in which the view shows the answer. */
+  reveal: Changes;
+  says: (words: Words, guess: number) => string;
+}
