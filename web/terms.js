@@ -35,7 +35,7 @@ function patternOf(lang) {
 export function termIn(text, lang) {
   const { ids, found } = patternOf(known(lang));
   const [first] = text.match(found) ?? [];
-  return first && ids.get(first.toLowerCase());
+  return first ? ids.get(first.toLowerCase()) : undefined;
 }
 
 /**

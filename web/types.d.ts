@@ -23,6 +23,8 @@ interface Chosen {
 /** A text of the page, or what makes one of numbers and words. */
 type PageText = string | number | boolean | ((...given: any[]) => unknown) | PageText[] | { [name: string]: PageText };
 type Texts = ByLanguage<{ [name: string]: PageText }>;
+/** Texts among which are these. */
+type TextsWith<T> = ByLanguage<T & { [name: string]: PageText }>;
 
 type Listeners = { [N in keyof HTMLElementEventMap as `on${N}`]?: (event: HTMLElementEventMap[N]) => void };
 
@@ -49,7 +51,7 @@ interface Shown {
   /** Whether the path, the help and the controls come last. */
   aboutBelow?: boolean;
   /** What the picture of the view shows of the text, so that the header need not. */
-  pictured?: { read: boolean; written: boolean; line: Element | null };
+  pictured?: { read: boolean; written: boolean; line: HTMLElement | null };
   /** What moves in it, to be filmed. */
   film?: { node: HTMLElement; play: (done: () => void) => void } | null;
   /** Between the controls and what is compared. */
@@ -99,6 +101,9 @@ interface RawAnswer extends RawTrace {
   all?: number;
   error?: undefined;
 }
+
+/** What a page opens with: what Python wrote, or what a model in the page answered. `samples`: it can draw texts. */
+type OpenedPage = RawPage & RawAnswer & { title?: string; samples?: boolean };
 
 type Answer = (question: Question, waiting?: Waiting) => Promise<RawAnswer | { error: Fault }>;
 

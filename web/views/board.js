@@ -93,7 +93,7 @@ export function unitChoice(state, words) {
  *
  * @template {Scaled} M
  * @param {M} map @param {State} state
- * @returns {M}
+ * @returns {M & Pick<Scaled, "most">}
  */
 export function scaled(map, state) {
   const most = mostOf(map);
