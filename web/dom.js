@@ -5,14 +5,14 @@
  *
  * @template {keyof HTMLElementTagNameMap} N
  * @param {N} name
- * @param {Record<string, string | number | boolean | null | undefined | ((event: any) => void)>} attributes
+ * @param {Attributes} attributes
  * @param {...(Node | string)} children
  * @returns {HTMLElementTagNameMap[N]}
  */
 export function element(name, attributes = {}, ...children) {
   const node = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
-    if (typeof value === "function") node.addEventListener(key.slice(2), value);
+    if (typeof value === "function") node.addEventListener(key.slice(2), /** @type {EventListener} */ (value));
     else if (value === true) node.setAttribute(key, "");
     else if (value !== false && value !== null) node.setAttribute(key, String(value));
   }

@@ -41,8 +41,9 @@ interface RawTrace {
   findings: RawFindings;
   tree: null;
   kind: Kind;
-  version: string;
-  walk: RawWalk | null;
+  /** A model in the page has none, and records no vectors for a walk. */
+  version?: string;
+  walk?: RawWalk | null;
 }
 
 interface Axis {
@@ -90,8 +91,9 @@ interface Step {
   token: string;
   log_probability: number;
   best: [string, number][];
-  ids: number[];
-  partitions: number[];
+  /** What a model in the page answers has none, nor what they add up to. */
+  ids?: number[];
+  partitions?: number[];
   gate: number | null;
 }
 
@@ -225,7 +227,7 @@ interface RawRun {
   validation: Record<string, Point[]>;
   tested: [string, number, string][];
   examples: string[][];
-  commands: [string, string][];
+  commands: ["look" | "use" | "serve", string][];
 }
 
 /** Step, minutes, value. */
@@ -300,10 +302,21 @@ interface GridCard extends CardMeasures {
   nearest?: undefined;
 }
 
+interface TourNeeds {
+  reads?: Kind["reads"][];
+  writes?: Kind["writes"][];
+  parts?: Part[];
+  heads?: number;
+  output?: true;
+  mask?: true;
+  scores?: true;
+  recurrent?: true;
+}
+
 interface Tour {
   name: string;
   title: ByLanguage<string>;
   text: ByLanguage<string>;
-  needs: Record<string, unknown>;
+  needs: TourNeeds;
   steps: { link: string; text: ByLanguage<string> }[];
 }

@@ -13,7 +13,7 @@ import { TOURS } from "./words_tours.js";
 import { FLOW } from "./words_flow.js";
 import { WALK } from "./words_walk.js";
 
-/** @satisfies {Texts} */
+/** @satisfies {TextsWith<{ meanOf: (steps: string[]) => string }>} */
 export const WORDS = {
   en: {
     title: "What the model attended to",

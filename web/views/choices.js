@@ -97,7 +97,7 @@ function cardOf(step, i, goOn, words) {
   const rows = [...best, ...(best.includes(step.token) ? [] : [step.token])].map((token, n) => {
     const [least, most] = [element("i", { "aria-hidden": "true" }), element("i", { class: "possible", "aria-hidden": "true" })];
     const said = element("td", {});
-    const name = goOn && n < best.length && step.ids[n] !== END
+    const name = goOn && n < best.length && step.ids?.[n] !== END
       ? element("button", { type: "button", title: words.goOnFrom(readable(token)), onclick: () => goOn(n) }, readable(token)) : readable(token);
     const node = element("tr", { class: token === step.token ? "written" : "" }, element("th", { scope: "row" }, name), element("td", {}, element("div", { class: "bar" }, least, most)), said);
     return { node, least, most, said };
@@ -137,10 +137,10 @@ function rangeText(least, most) {
  */
 function onward(trace, i, ask) {
   const { written, prompt = 0 } = trace.findings;
-  const step = trace.steps[i];
-  if (!ask || !trace.writesText || trace.page.baseline || i < prompt || !step.ids?.length) return null;
-  return (n) => ask(trace.text, [...written.slice(0, i - prompt), step.ids[n]], undefined,
-    [...trace.steps.slice(prompt, i).map(({ token }) => token), step.best[n][0]]);
+  const { best, ids = [] } = trace.steps[i];
+  if (!ask || !trace.writesText || trace.page.baseline || i < prompt || !ids.length) return null;
+  return (n) => ask(trace.text, [...written.slice(0, i - prompt), ids[n]], undefined,
+    [...trace.steps.slice(prompt, i).map(({ token }) => token), best[n][0]]);
 }
 
 /**
