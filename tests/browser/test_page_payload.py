@@ -62,6 +62,7 @@ def payloads(folders: Folders) -> Iterator[tuple[str, object]]:
     page = content(recorded) | guided(recorded, built_in()[0])
     page |= {"token": None, "before": True, "lang": "ko", "examples": ["a"]}
     page |= {"run": REPORT.payload(), "other": content(recorded)}
+    page |= {"tours": [each.payload() for each in built_in()]}
     yield "RawPage", inlined(page | {"made": PageOrigin(["model"], given="cat.png").payload()})
     yield "RawCards", cards_payload({"a": [*CARDS, *CAPTIONER, *PIXELS]}, "dev.en", 60)
 
