@@ -193,3 +193,6 @@ interface MeasuredHead {
   entropy?: number;
   confidence?: number;
 }
+
+/** The sentences of the walk. */
+type WalkSays = import("./walk/sentences.js").Says;
