@@ -139,6 +139,7 @@ function scenes(trace, site, walk, state, words) {
 
   const draw = (at, share) => {
     const now = moments[at];
+    /** @type {import("../walk/attention.js").Progress} */
     const progress = (op, key = null) => {
       const index = moments.findIndex((moment) => moment.op === op && (key === null || moment.key === key));
       return index < 0 ? 0 : index < at ? 1 : index === at ? share : 0;
