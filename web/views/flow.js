@@ -40,7 +40,9 @@ function momentsIn(flow, trace) {
     ({ kind: "read", column, sweep: Math.max(250, READ / columns), hold: flow.write ? 80 : HOLD }));
   if (!flow.write) return trace.steps.length ? [...reading, { kind: "outcome", sweep: 800, hold: HOLD }] : reading;
   const sweep = Math.min(WORD[1], Math.max(WORD[0], LAYER * flow.write.layers.length));
-  return [...reading, ...flow.rows.map((row) => ({ kind: "write", row, sweep, hold: HOLD }))];
+  /** @type {Moment[]} */
+  const writing = flow.rows.map((row) => ({ kind: "write", row, sweep, hold: HOLD }));
+  return [...reading, ...writing];
 }
 
 /** @type {View} */
