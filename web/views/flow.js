@@ -51,9 +51,9 @@ export function flowView(trace, state, words) {
     counted.open = false; // its numbers are those of another moment
     if (moments[at].kind !== "write" || !flow.write || showing || !byHand) return;
     // The cursor of all views goes along: to a module that attends from this word, if it is in another one.
-    const { cross, self } = flow.write.layers.at(-1);
+    const { cross, self } = flow.write.layers[flow.write.layers.length - 1];
     const elsewhere = siteOf(trace, state).queries !== flow.walked.site.queries;
-    state.keep({ ...(elsewhere ? { part: (cross ?? self).site.part, layer: "" } : {}), query: queryOf(flow, moments[at].row), key: "", word: "" });
+    state.keep({ ...(elsewhere ? { part: (cross ?? self)?.site.part, layer: "" } : {}), query: queryOf(flow, moments[at].row), key: "", word: "" });
     if (!playing) remember(state.fragment);
   };
   const plays = player({ name: "flow", stage, moments, at: opened, state, words, draw: picture.draw, tell,
