@@ -9,6 +9,7 @@ import { CanvasSurface, EFFECT, INK, MUTED, colour, textWidth } from "../surface
 import { readable, total } from "../trace.js";
 import { textOf } from "../words.js";
 import { cellOfMaps, cellText, drawMeasureMaps, markedCell, mostOfPicture, signedPercent, sizeOfMaps, strongestCell } from "./mattered_maps.js";
+import { pictureOrTable } from "./stacks.js";
 
 const [BAR, LINE, APART, NUMBER] = [98, 24, 16, 26]; // px: longest bar, row, between columns, number
 const TALL = 96; // px: the height of 100 % in the chart of shares
@@ -45,8 +46,7 @@ export function matteredView(trace, state, words, ask) {
       (unit) => state.set({ unit, word: "" })),
     ...(found.both ? [choice(words.over, [["source", words.sourceWords], ["prefix", words.prefixWords]],
       state.get("over"), (over) => state.set({ over }))] : []),
-    choice(words.as, [["picture", words.picture], ["table", words.table]], state.get("as"),
-      (as) => state.set({ as })),
+    pictureOrTable(state, words),
   ];
   const top = [
     chips(words.outputWord, found.rows, "written", (i) => i === found.row, (i) => state.set({ word: i, ...cursorOfRow(whole, found, i, state) })),
