@@ -26,19 +26,17 @@ export function currentMap(trace, state) {
 /** @param {Trace} trace @param {State} state @param {Words} words */
 export function siteChoices(trace, state, words, { heads = true } = {}) {
   const site = siteOf(trace, state);
-  /** @param {keyof Values} name @returns {(value: string) => void} */
-  const pick = (name) => (value) => state.set({ [name]: value });
   const parts = trace.parts().map((part) => [part, words[part]]);
   const layers = trace.of(site.part).map((each) => [String(each.layer), String(each.layer + 1)]);
   const controls = [
     choice(words.part, parts, site.part, (part) => state.set({ part, layer: "" })),
-    choice(words.layer, layers, String(site.layer), pick("layer")),
+    choice(words.layer, layers, String(site.layer), (layer) => state.set({ layer })),
   ];
   if (heads) {
-    controls.push(choice(words.head, headChoices(site, words), String(headChosen(site, state)), pick("head")));
+    controls.push(choice(words.head, headChoices(site, words), String(headChosen(site, state)), (head) => state.set({ head })));
   } else {
     const numbers = headChoices(site, words).slice(2);
-    controls.push(choice(words.head, numbers, String(cursorOf(trace, site, state).head), pick("head")));
+    controls.push(choice(words.head, numbers, String(cursorOf(trace, site, state).head), (head) => state.set({ head })));
   }
   return controls;
 }
@@ -124,8 +122,6 @@ export function boardView(trace, state, words) {
   const site = siteOf(trace, state);
   const plain = currentMap(trace, state);
   const map = scaled(withRest(plain, restName(trace, site, plain, words)), state);
-  /** @param {keyof Values} name @returns {(value: string) => void} */
-  const pick = (name) => (value) => state.set({ [name]: value });
   const controls = [
     ...siteChoices(trace, state, words),
     valueChoice(site, state, words),
@@ -139,8 +135,8 @@ export function boardView(trace, state, words) {
   const gold = linkable ? parseGold(state.get("gold"), plain) : null;
   if (linkable) {
     controls.push(
-      choice(words.click, [["row", words.clickRow], ["link", words.clickLink]], state.get("click"), pick("click")),
-      field(words.gold, state.get("gold"), pick("gold")),
+      choice(words.click, [["row", words.clickRow], ["link", words.clickLink]], state.get("click"), (click) => state.set({ click })),
+      field(words.gold, state.get("gold"), (gold) => state.set({ gold })),
     );
   }
   const linking = linkable && state.get("click") === "link";

@@ -234,17 +234,15 @@ export function cardsView(raw, state, language) {
   const sorts = ["uniform_share", "importance", "confidence", ...judged];
   /** @param {Measure} name */
   const titled = (name) => [name, words.measures[name][0]];
-  /** @param {keyof Values} name @returns {(value: string) => void} */
-  const pick = (name) => (value) => state.set({ [name]: value });
   const controls = [
-    choice(words.part, [["all", words.all], ...parts.map((each) => [each, words[each]])], part, pick("part")),
+    choice(words.part, [["all", words.all], ...parts.map((each) => [each, words[each]])], part, (part) => state.set({ part })),
     choice(words.sort, [["place", words.place], ["role", words.role], ...sorts.map(titled)],
-      state.get("sort"), pick("sort")),
-    choice(words.as, [["picture", words.picture], ["table", words.table]], state.get("as"), pick("as")),
+      state.get("sort"), (sort) => state.set({ sort })),
+    choice(words.as, [["picture", words.picture], ["table", words.table]], state.get("as"), (as) => state.set({ as })),
   ];
   const several = raw.models.length > 1;
   if (several) {
-    controls.push(choice(words.curve, curves.map(titled), curve, pick("curve")));
+    controls.push(choice(words.curve, curves.map(titled), curve, (curve) => state.set({ curve })));
   }
   const wanted = heads.filter(({ card }) => part === "all" || card.part === part);
   const shown = ordered(wanted, state.get("sort"), Object.keys(words.roles));

@@ -114,13 +114,11 @@ scrubberView.needs = (trace) => lookingSites(trace).length > 0;
 
 /** @param {Part[]} parts @param {Site[]} sites @param {Site} site @param {State} state @param {Words} words */
 function controlsOf(parts, sites, site, state, words) {
-  /** @param {keyof Values} name @returns {(value: string) => void} */
-  const pick = (name) => (value) => state.set({ [name]: value });
   const layers = sites.map(({ layer }) => [String(layer), String(layer + 1)]);
-  const controls = [choice(words.layer, layers, String(site.layer), pick("layer")),
-    choice(words.head, headChoices(site, words), String(headChosen(site, state)), pick("head")),
+  const controls = [choice(words.layer, layers, String(site.layer), (layer) => state.set({ layer })),
+    choice(words.head, headChoices(site, words), String(headChosen(site, state)), (head) => state.set({ head })),
     valueChoice(site, state, words),
-    choice(words.smooth, [["smooth", words.smoothly], ["cells", words.byCells]], state.get("smooth"), pick("smooth")),
+    choice(words.smooth, [["smooth", words.smoothly], ["cells", words.byCells]], state.get("smooth"), (smooth) => state.set({ smooth })),
     pictureOrTable(state, words)];
   if (site.writes) controls.splice(3, 0, ...readingChoices(site, state, words));
   if (parts.length > 1) {
