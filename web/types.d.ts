@@ -215,6 +215,10 @@ type Scaled = Pick<DrawnMap, "columns" | "rested" | "diverging" | "most"> & { va
 /** Rows and columns of the cells of an image. */
 type Grid = Pair<number>;
 type Box = [left: number, top: number, width: number, height: number];
+interface HTMLElementEventMap {
+  /** Moves the cursor of a map: heatmap.js. */
+  place: CustomEvent<[row: number, column: number]>;
+}
 
 /** Of the overview, comparisons and tours. */
 
@@ -289,3 +293,6 @@ interface Riddle {
   reveal: Changes;
   says: (words: Words, guess: number) => string;
 }
+
+/** The sentences of the walk. */
+type WalkSays = import("./walk/sentences.js").Says;

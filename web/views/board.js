@@ -6,6 +6,7 @@ import { choice, element, field, table } from "../dom.js";
 import { parseGold, rates, strongest, toggled } from "../gold.js";
 import { heatmap, legend, mapFigure, mapTable, mostOf } from "../heatmap.js";
 import { textOf } from "../words.js";
+import { pictureOrTable } from "./stacks.js";
 
 const FAINT = 0.5; // a map of smaller weights is scaled to its largest one: on a scale from 0 to 1 it would look empty
 
@@ -25,19 +26,17 @@ export function currentMap(trace, state) {
 /** @param {Trace} trace @param {State} state @param {Words} words */
 export function siteChoices(trace, state, words, { heads = true } = {}) {
   const site = siteOf(trace, state);
-  /** @param {keyof Values} name @returns {(value: string) => void} */
-  const pick = (name) => (value) => state.set({ [name]: value });
   const parts = trace.parts().map((part) => [part, words[part]]);
   const layers = trace.of(site.part).map((each) => [String(each.layer), String(each.layer + 1)]);
   const controls = [
     choice(words.part, parts, site.part, (part) => state.set({ part, layer: "" })),
-    choice(words.layer, layers, String(site.layer), pick("layer")),
+    choice(words.layer, layers, String(site.layer), (layer) => state.set({ layer })),
   ];
   if (heads) {
-    controls.push(choice(words.head, headChoices(site, words), String(headChosen(site, state)), pick("head")));
+    controls.push(choice(words.head, headChoices(site, words), String(headChosen(site, state)), (head) => state.set({ head })));
   } else {
     const numbers = headChoices(site, words).slice(2);
-    controls.push(choice(words.head, numbers, String(cursorOf(trace, site, state).head), pick("head")));
+    controls.push(choice(words.head, numbers, String(cursorOf(trace, site, state).head), (head) => state.set({ head })));
   }
   return controls;
 }
@@ -123,14 +122,12 @@ export function boardView(trace, state, words) {
   const site = siteOf(trace, state);
   const plain = currentMap(trace, state);
   const map = scaled(withRest(plain, restName(trace, site, plain, words)), state);
-  /** @param {keyof Values} name @returns {(value: string) => void} */
-  const pick = (name) => (value) => state.set({ [name]: value });
   const controls = [
     ...siteChoices(trace, state, words),
     valueChoice(site, state, words),
     unitChoice(state, words),
     scaleChoice(map, state, words),
-    choice(words.as, [["picture", words.picture], ["table", words.table]], state.get("as"), pick("as")),
+    pictureOrTable(state, words),
   ];
   if (site.writes) controls.splice(4, 0, readingChoice(state, words));
   // Words can be linked to words, but not to the cells of an image.
@@ -138,8 +135,8 @@ export function boardView(trace, state, words) {
   const gold = linkable ? parseGold(state.get("gold"), plain) : null;
   if (linkable) {
     controls.push(
-      choice(words.click, [["row", words.clickRow], ["link", words.clickLink]], state.get("click"), pick("click")),
-      field(words.gold, state.get("gold"), pick("gold")),
+      choice(words.click, [["row", words.clickRow], ["link", words.clickLink]], state.get("click"), (click) => state.set({ click })),
+      field(words.gold, state.get("gold"), (gold) => state.set({ gold })),
     );
   }
   const linking = linkable && state.get("click") === "link";

@@ -181,7 +181,9 @@ function drawOffsets(surface, offsets, most, left, base, { bar, faint, muted }) 
     if (share > 0) surface.rect(left + i * step + 1, base - up, step - 2, up, bar);
   });
   const middle = (offsets.length - 1) / 2;
-  for (const [at, label] of /** @type {[number, string][]} */ ([[1, `−${middle - 1}`], [middle, "0"], [2 * middle - 1, `+${middle - 1}`]])) {
+  /** @type {[number, string][]} */
+  const labels = [[1, `−${middle - 1}`], [middle, "0"], [2 * middle - 1, `+${middle - 1}`]];
+  for (const [at, label] of labels) {
     surface.text(label, left + (at + 0.5) * step, base + 13, { size: 11, align: "center", fill: muted });
   }
 }
@@ -232,17 +234,15 @@ export function cardsView(raw, state, language) {
   const sorts = ["uniform_share", "importance", "confidence", ...judged];
   /** @param {Measure} name */
   const titled = (name) => [name, words.measures[name][0]];
-  /** @param {keyof Values} name @returns {(value: string) => void} */
-  const pick = (name) => (value) => state.set({ [name]: value });
   const controls = [
-    choice(words.part, [["all", words.all], ...parts.map((each) => [each, words[each]])], part, pick("part")),
+    choice(words.part, [["all", words.all], ...parts.map((each) => [each, words[each]])], part, (part) => state.set({ part })),
     choice(words.sort, [["place", words.place], ["role", words.role], ...sorts.map(titled)],
-      state.get("sort"), pick("sort")),
-    choice(words.as, [["picture", words.picture], ["table", words.table]], state.get("as"), pick("as")),
+      state.get("sort"), (sort) => state.set({ sort })),
+    choice(words.as, [["picture", words.picture], ["table", words.table]], state.get("as"), (as) => state.set({ as })),
   ];
   const several = raw.models.length > 1;
   if (several) {
-    controls.push(choice(words.curve, curves.map(titled), curve, pick("curve")));
+    controls.push(choice(words.curve, curves.map(titled), curve, (curve) => state.set({ curve })));
   }
   const wanted = heads.filter(({ card }) => part === "all" || card.part === part);
   const shown = ordered(wanted, state.get("sort"), Object.keys(words.roles));
@@ -310,26 +310,23 @@ function cardButton(head, open, curve, state, words) {
   const facts = onCard(card).map(({ name, value }) => `${words.measures[name][0]} ${value.toFixed(2)}`).join(", ");
   const canvas = element("canvas", { "aria-hidden": "true" });
   drawCard(new CanvasSurface(canvas, CARD_WIDE, cardHigh(card) + (over.length > 1 ? CURVE_HIGH : 0)), head, 0, 0, curve, words);
-  return element("button", {
+  const button = element("button", {
     type: "button", id: `card-${place}`, "aria-expanded": String(open),
     "aria-label": `${nameOf(card, words)}: ${roleInFull(card, words)}; ${facts}`,
     onclick: () => state.set({ card: open ? "" : place }),
-    onkeydown: step,
+    onkeydown: (event) => step(event, button),
   }, canvas);
+  return button;
 }
 
 /** @type {ByName<number>} */
 const STEP = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1 };
 
-/**
- * The arrow keys move from card to card.
- *
- * @param {KeyboardEvent & { currentTarget: HTMLButtonElement & { parentNode: HTMLElement } }} event
- */
-function step(event) {
-  const cards = [...event.currentTarget.parentNode.querySelectorAll("button")];
+/** The arrow keys move from card to card. @param {KeyboardEvent} event @param {HTMLButtonElement} card */
+function step(event, card) {
+  const cards = [...card.parentElement?.querySelectorAll("button") ?? []];
   const to = STEP[event.key];
-  const next = to && cards[cards.indexOf(event.currentTarget) + to];
+  const next = to && cards[cards.indexOf(card) + to];
   if (!next) return;
   event.preventDefault();
   next.focus();

@@ -48,7 +48,7 @@ function leadOf({ steps, minutes, best, validation, tested, parameters }, words)
     const at = points.find(([step]) => step === best);
     if (at) values.push([name, at[2]]);
   }
-  return [words.runLead(steps, minutes, values.length ? { step: best, values } : null),
+  return [words.runLead(steps, minutes, best !== null && values.length ? { step: best, values } : null),
     ...(tested.length ? [words.runTested(tested[0][2], tested)] : []),
     ...(parameters ? [words.runSize(parameters)] : [])].join(" ");
 }
