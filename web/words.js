@@ -13,7 +13,16 @@ import { TOURS } from "./words_tours.js";
 import { FLOW } from "./words_flow.js";
 import { WALK } from "./words_walk.js";
 
-/** @satisfies {TextsWith<{ meanOf: (steps: string[]) => string }>} */
+/**
+ * @satisfies {TextsWith<{
+ *   segments: (shown: number, all: number) => string,
+ *   inPage: (weights: number, precision: string, milliseconds: number) => string,
+ *   viewsShow: (shown: number, all: number) => string,
+ *   layerNumber: (number: number) => string,
+ *   meanOf: (steps: string[]) => string,
+ *   ofHeads: (cell: string, kind: string, all: string, head: number, weight: string) => string,
+ * }>}
+ */
 export const WORDS = {
   en: {
     title: "What the model attended to",

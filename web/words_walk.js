@@ -1,6 +1,23 @@
 /** The texts of the walk, in English and Korean: each operation with its symbol and one sentence. */
 
-/** @typedef {TextsWith<{ walkLegend: (scales: { name: string, most: number }[]) => string }>["en"]} WalkTexts */
+/**
+ * What the sentences name: each some of these.
+ *
+ * @typedef {Record<"writes" | "label" | "recurrent" | "biased" | "rotary" | "additive" | "cosine" | "linear" | "known" | "direct" | "recurrence" | "same" | "sink" | "redone" | "cross" | "luong"
+ *   | "pooled" | "gaps" | "more" | "memory", boolean>
+ *   & Record<"read" | "next" | "name" | "token" | "part", string>
+ *   & Record<"width" | "layer" | "mean" | "spread" | "dim" | "head" | "heads" | "count" | "product" | "least" | "most" | "scale" | "scaled" | "cap" | "capped" | "bias" | "score" | "hidden" | "top"
+ *   | "sum" | "power" | "weight" | "sofar" | "length" | "a" | "b" | "c" | "active" | "word" | "parts" | "logit" | "logZ" | "probability" | "writtenProbability", number>
+ *   & { rms: number | null, root: number | null, gate: number | null, written: string | null, shared: { sharing: number, first: number, last: number } | null }} Named
+ *
+ * @typedef {Some<{
+ *   playerMoment: (at: number, count: number) => string,
+ *   walkLegend: (scales: { name: string, most: number }[]) => string,
+ *   walkHeld: (count: number, rows: number, limit: number) => string,
+ *   walkOthers: (count: number) => string,
+ *   walkSays: Record<string, (named: Named) => string>,
+ * }>} WalkTexts
+ */
 
 export const number = (/** @type {number} */ value, digits = 3) => (Number.isFinite(value) ? value.toFixed(digits).replace("-", "−") : "−∞");
 
