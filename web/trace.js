@@ -269,9 +269,9 @@ export class Trace {
   }
 }
 
-/** @param {number[]} values */
+/** @param {number[] | Vector} values */
 export function total(values) {
-  return values.reduce((sum, value) => sum + value, 0);
+  return /** @type {number[]} */ (values).reduce((sum, value) => sum + value, 0);
 }
 
 /**

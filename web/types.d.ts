@@ -290,3 +290,6 @@ interface Riddle {
   reveal: Changes;
   says: (words: Words, guess: number) => string;
 }
+
+/** The sentences of the walk. */
+type WalkSays = import("./walk/sentences.js").Says;

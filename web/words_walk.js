@@ -1,21 +1,12 @@
 /** The texts of the walk, in English and Korean: each operation with its symbol and one sentence. */
 
 /**
- * What the sentences name: each some of these.
- *
- * @typedef {Record<"writes" | "label" | "recurrent" | "biased" | "rotary" | "additive" | "cosine" | "linear" | "known" | "direct" | "recurrence" | "same" | "sink" | "redone" | "cross" | "luong"
- *   | "pooled" | "gaps" | "more" | "memory", boolean>
- *   & Record<"read" | "next" | "name" | "token" | "part", string>
- *   & Record<"width" | "layer" | "mean" | "spread" | "dim" | "head" | "heads" | "count" | "product" | "least" | "most" | "scale" | "scaled" | "cap" | "capped" | "bias" | "score" | "hidden" | "top"
- *   | "sum" | "power" | "weight" | "sofar" | "length" | "a" | "b" | "c" | "active" | "word" | "parts" | "logit" | "logZ" | "probability" | "writtenProbability", number>
- *   & { rms: number | null, root: number | null, gate: number | null, written: string | null, shared: { sharing: number, first: number, last: number } | null }} Named
- *
  * @typedef {Some<{
  *   playerMoment: (at: number, count: number) => string,
- *   walkLegend: (scales: { name: string, most: number }[]) => string,
+ *   walkLegend: (scales: import("./walk/strips.js").Scale[]) => string,
  *   walkHeld: (count: number, rows: number, limit: number) => string,
  *   walkOthers: (count: number) => string,
- *   walkSays: Record<string, (named: Named) => string>,
+ *   walkSays: import("./walk/sentences.js").Says,
  * }>} WalkTexts
  */
 
@@ -124,7 +115,7 @@ const EN = {
   },
 };
 
-/** @param {number} mean @param {number} spread @param {number | null} rms @param {string} [name] */
+/** @param {number} mean @param {number} spread @param {number | null} rms @param {string} name */
 function norm(mean, spread, rms, name) {
   if (rms !== null) return `It is normalized: divided by its root mean square ${number(rms)}, then multiplied by the learned scale.`;
   if (name && name !== "LayerNorm") return `It is normalized (${name}).`;
@@ -220,7 +211,7 @@ const KO = {
   },
 };
 
-/** @param {number} mean @param {number} spread @param {number | null} rms @param {string} [name] */
+/** @param {number} mean @param {number} spread @param {number | null} rms @param {string} name */
 function normKo(mean, spread, rms, name) {
   if (rms !== null) return `정규화합니다. 제곱평균제곱근 ${with_(rms, "로")} 나누고 학습된 배율을 곱합니다.`;
   if (name && name !== "LayerNorm") return `정규화합니다(${name}).`;

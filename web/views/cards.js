@@ -310,26 +310,23 @@ function cardButton(head, open, curve, state, words) {
   const facts = onCard(card).map(({ name, value }) => `${words.measures[name][0]} ${value.toFixed(2)}`).join(", ");
   const canvas = element("canvas", { "aria-hidden": "true" });
   drawCard(new CanvasSurface(canvas, CARD_WIDE, cardHigh(card) + (over.length > 1 ? CURVE_HIGH : 0)), head, 0, 0, curve, words);
-  return element("button", {
+  const button = element("button", {
     type: "button", id: `card-${place}`, "aria-expanded": String(open),
     "aria-label": `${nameOf(card, words)}: ${roleInFull(card, words)}; ${facts}`,
     onclick: () => state.set({ card: open ? "" : place }),
-    onkeydown: step,
+    onkeydown: (event) => step(event, button),
   }, canvas);
+  return button;
 }
 
 /** @type {ByName<number>} */
 const STEP = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1 };
 
-/**
- * The arrow keys move from card to card.
- *
- * @param {KeyboardEvent & { currentTarget: HTMLButtonElement & { parentNode: HTMLElement } }} event
- */
-function step(event) {
-  const cards = [...event.currentTarget.parentNode.querySelectorAll("button")];
+/** The arrow keys move from card to card. @param {KeyboardEvent} event @param {HTMLButtonElement} card */
+function step(event, card) {
+  const cards = [...card.parentElement?.querySelectorAll("button") ?? []];
   const to = STEP[event.key];
-  const next = to && cards[cards.indexOf(event.currentTarget) + to];
+  const next = to && cards[cards.indexOf(card) + to];
   if (!next) return;
   event.preventDefault();
   next.focus();

@@ -60,14 +60,14 @@ export function gridView(trace, state, words) {
 /**
  * What is drawn of heads, and the view that each leads to.
  *
- * @typedef {{ view: string, help: string, scale: HTMLElement, draw: (canvas: HTMLCanvasElement, head: MeasuredHead, side: number) => void }} Drawn
+ * @typedef {{ view: string, help: string, scale: HTMLElement, draw: (canvas: HTMLCanvasElement, head: MeasuredHead, side: number) => void }} DrawnHeads
  */
 
 /**
  * Heads as maps, with rows and columns as small as necessary, all on one scale.
  *
  * @param {MeasuredHead[]} heads @param {State} state @param {Words} words @param {HTMLElement[]} controls
- * @returns {Drawn}
+ * @returns {DrawnHeads}
  */
 function asMaps(heads, state, words, controls) {
   const map = scaled({ values: heads.map(({ site, head }) => highest(site, head)), columns: heads.map(String) }, state);
@@ -93,7 +93,7 @@ function asMaps(heads, state, words, controls) {
  * What one word, or one cell, attends to in the image, in every head.
  *
  * @param {Trace} trace @param {MeasuredHead[]} heads @param {State} state @param {Words} words @param {HTMLElement[]} controls
- * @returns {Drawn}
+ * @returns {DrawnHeads}
  */
 function overPicture(trace, heads, state, words, controls) {
   const [{ site }] = heads;

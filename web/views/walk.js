@@ -54,7 +54,7 @@ export function walkView(trace, state, words, ask) {
 /**
  * Asks a live page's server for the vectors of a query, once; a module that has none is not asked for.
  *
- * @param {Trace} trace @param {Site} site @param {Ask | undefined} ask
+ * @param {Trace} trace @param {Site} site @param {number} query @param {Ask | undefined} ask
  */
 function request(trace, site, query, ask) {
   const wanted = `${site.name} ${query}`;
@@ -64,9 +64,10 @@ function request(trace, site, query, ask) {
   ask?.();
 }
 
+/** @type {Needs} */
 walkView.needs = (trace) => trace.sites.some((site) => site.kind !== "given");
 
-/** @param {Trace} trace @param {Site} site @param {Words} words */
+/** @param {Trace} trace @param {Site} site @param {number} query @param {Walked} walk @param {Words} words */
 function notes(trace, site, query, walk, words) {
   const said = [];
   if (!walk.redone) said.push(words.walkKind(site.kind));
@@ -79,7 +80,7 @@ function notes(trace, site, query, walk, words) {
 /**
  * What the sentences say about where we are.
  *
- * @param {Trace} trace @param {Site} site @param {Words} words
+ * @param {Trace} trace @param {Site} site @param {Walked} walk @param {Words} words
  */
 function placeOf(trace, site, walk, words) {
   const { query, head } = walk;
@@ -112,12 +113,13 @@ function onwardOf(trace, site) {
 /**
  * The path, the sentence, the picture and the buttons; what moves is drawn without rebuilding the page.
  *
- * @param {Trace} trace @param {Site} site @param {State} state @param {Words} words
+ * @param {Trace} trace @param {Site} site @param {Walked} walk @param {State} state @param {Words} words
  */
 function scenes(trace, site, walk, state, words) {
   const moments = momentsOf(walk, site);
   const place = placeOf(trace, site, walk, words);
   const said = element("p", { class: "said walk-said" });
+  /** @param {string} name @param {number} at @param {number} value */
   const onSay = (name, at, value) => { said.textContent = `${name}, ${words.dimension} ${at + 1}: ${number(value)}`; };
   const first = attentionScene(trace, site, walk, words, onSay);
   const second = moments.some(({ op }) => !BEFORE.has(op)) ? afterScene(walk, words, onSay) : null;
@@ -137,6 +139,7 @@ function scenes(trace, site, walk, state, words) {
 
   const draw = (at, share) => {
     const now = moments[at];
+    /** @type {import("../walk/attention.js").Progress} */
     const progress = (op, key = null) => {
       const index = moments.findIndex((moment) => moment.op === op && (key === null || moment.key === key));
       return index < 0 ? 0 : index < at ? 1 : index === at ? share : 0;
@@ -181,7 +184,7 @@ function scenes(trace, site, walk, state, words) {
 /**
  * Everything as text: a table of the keys, and every vector.
  *
- * @param {Words} words
+ * @param {Walked} walk @param {Words} words
  */
 function details(walk, words) {
   const names = words.walkNames;
