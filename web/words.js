@@ -400,5 +400,5 @@ export function words(lang, { reads, writes, texts }) {
   const known = lang === "ko" ? "ko" : "en";
   /** @type {Record<string, object>} */
   const tasks = TASKS[known];
-  return /** @type {any} */ ({ ...WORDS[known], ...CHANCES[known], ...COMPARE[known], ...FAULTS[known], ...FINDINGS[known], ...LAYERS[known], ...OVERVIEW[known], ...FLOW[known], ...WALK[known], ...RUN[known], ...TAKING[known], ...TOURS[known], ...tasks[`${reads}-${writes}`], ...texts[known] });
+  return /** @type {Words} */ ({ ...WORDS[known], ...CHANCES[known], ...COMPARE[known], ...FAULTS[known], ...FINDINGS[known], ...LAYERS[known], ...OVERVIEW[known], ...FLOW[known], ...WALK[known], ...RUN[known], ...TAKING[known], ...TOURS[known], ...tasks[`${reads}-${writes}`], ...texts[known] });
 }
