@@ -137,6 +137,7 @@ function scenes(trace, site, walk, state, words) {
   const result = moments.findLastIndex(({ op }) => op === "sum");
   const asked = state.get("moment") !== null;
 
+  /** @param {number} at @param {number} share */
   const draw = (at, share) => {
     const now = moments[at];
     /** @type {import("../walk/attention.js").Progress} */
@@ -151,6 +152,7 @@ function scenes(trace, site, walk, state, words) {
     legends.forEach((legend, i) => { legend.hidden = early !== (i === 0); });
     (early ? first : second).draw(progress, now);
   };
+  /** @param {number} at @param {import("../player.js").Now} shown */
   const tell = (at, { playing, showing, byHand }) => {
     // What plays by itself has a second for an operation: time for one sentence, about the key that gets the most.
     const opened = at === result && !asked && !byHand && !showing;
@@ -171,11 +173,12 @@ function scenes(trace, site, walk, state, words) {
     state.keep({ moment: at === result && !asked ? "" : at });
     if (!playing) remember(state.fragment);
   };
-  const shows = { to: result, pace: ({ op }) => {
+  /** @param {import("../walk/steps.js").Moment} moment */
+  const pace = ({ op }) => {
     const beat = BEAT / moments.filter((moment) => moment.op === op).length;
     return [0.6 * beat, 0.4 * beat];
-  } };
-  const plays = player({ name: "walk", stage, moments, state, words, draw, tell, shows: { ...shows, once: !asked },
+  };
+  const plays = player({ name: "walk", stage, moments, state, words, draw, tell, shows: { to: result, pace, once: !asked },
     at: asked ? Math.min(state.get("moment") ?? 0, moments.length - 1) : result });
   const screen = element("div", {}, path, text, ...(still() ? [element("p", { class: "muted walk-still" }, words.walkStill)] : []), stage);
   return { film: plays.film(screen), body: [screen, plays.bar, ...(on ? [element("p", {}, on)] : []), ...legends, said] };
@@ -195,7 +198,7 @@ function details(walk, words) {
   vectors.addEventListener("toggle", () => {
     const named = { state: walk.state, input: walk.input, query: walk.q, z: walk.z, mixed: walk.mixed, output: walk.output, sum: walk.sum2, norm: walk.normed,
       hidden: walk.hidden, fed: walk.fed, fedSum: walk.fedSum, fedNormed: walk.fedNormed, after: walk.after, known: walk.known, shown: walk.shown };
-    vectors.append(...Object.entries(named).filter(([, values]) => values).map(([name, values]) => asText(name, values)));
+    vectors.append(...Object.entries(named).flatMap(([name, values]) => (values ? [asText(name, values)] : [])));
     walk.keys.forEach(({ i, name, k, v }) => vectors.append(asText(`key ${i} ${name}`, k), asText(`value ${i} ${name}`, v)));
   }, { once: true });
   return [all, vectors];
