@@ -216,6 +216,10 @@ type Scaled = Pick<DrawnMap, "columns" | "rested" | "diverging" | "most"> & { va
 /** Rows and columns of the cells of an image. */
 type Grid = Pair<number>;
 type Box = [left: number, top: number, width: number, height: number];
+interface HTMLElementEventMap {
+  /** Moves the cursor of a map: heatmap.js. */
+  place: CustomEvent<[row: number, column: number]>;
+}
 
 /** Of the overview, comparisons and tours. */
 
