@@ -11,7 +11,7 @@ import { State } from "./state.js";
 const root = byId("page");
 const facts = JSON.parse(byId("data").textContent ?? "");
 
-/** The bytes that the page holds under this name; the text is given up, which is the larger. */
+/** The bytes that the page holds under this name; the text is given up, which is the larger. @param {string} name */
 function held(name) {
   const node = document.getElementById(name);
   const bytes = node && bytesOf(node.textContent);
@@ -44,14 +44,15 @@ function headline() {
 const korean = navigator.language.startsWith("ko");
 
 async function open() {
-  const model = await MODELS[facts.task].load(facts, { wasm: held("wasm"), model: held("model"), charsmap: held("charsmap") });
+  const model = await MODELS[/** @type {keyof typeof MODELS} */ (facts.task)].load(facts, { wasm: held("wasm"), model: held("model"), charsmap: held("charsmap") });
   const known = { weights: facts.weights, precision: facts.precision };
   const writing = writingOf(new State(location.hash, {})); // for what is asked without the fields: the pin of a link
+  /** @type {Answer} */
   const answer = async (question, waiting) => ({ ...(await model.answer({ writing, ...question }, waiting)), ...known });
   const [first = ""] = facts.examples;
   const opened = first ? await answer({ text: first }) : facts.trace;
   const shown = opened.error ? facts.trace : opened;
-  start({ ...shown, ...known, title: document.title, examples: facts.examples, tours: facts.tours, samples: facts.task === "language-model" }, root, { answer, receive: (file) => model.receive(file) });
+  start({ ...shown, ...known, title: document.title, examples: facts.examples, tours: facts.tours, samples: facts.task === "language-model" }, root, { answer, receive: "receive" in model ? (file) => model.receive(file) : undefined });
   root.prepend(headline());
 }
 

@@ -7,13 +7,17 @@ import { byId } from "./dom.js";
  *
  * The field stays where it is in the document: one that is moved would lose the Hangul syllable that is being composed.
  * Returns `use(line)`, for the line of words, or null, and `leave()`, which goes from the field to these words.
+ *
+ * @param {HTMLElement} given @param {HTMLElement} input @param {HTMLElement} edit
  */
 export function fieldOver(given, input, edit) {
+  /** @type {HTMLElement | null} */
   let line = null;
   const observer = new ResizeObserver(() => follow());
   const follow = () => {
-    const word = line?.isConnected && line.querySelector(".word");
-    if (!word) return;
+    /** @type {HTMLElement | null | undefined} */
+    const word = line?.querySelector(".word");
+    if (!line?.isConnected || !word) return;
     const style = getComputedStyle(word);
     const gutter = Number.parseFloat(getComputedStyle(line).paddingLeft);
     const [left, top] = placeOf(line);
@@ -32,7 +36,7 @@ export function fieldOver(given, input, edit) {
   };
   input.addEventListener("focus", mark);
   input.addEventListener("blur", mark);
-  const use = (other) => {
+  const use = (/** @type {HTMLElement | null} */ other) => {
     observer.disconnect();
     line = other;
     if (!line) {
@@ -47,6 +51,7 @@ export function fieldOver(given, input, edit) {
     mark();
   };
   const leave = () => {
+    /** @type {HTMLElement | null | undefined} */
     const word = line?.querySelector(".word[tabindex='0']");
     if (word) word.focus();
     else input.blur();
@@ -54,10 +59,10 @@ export function fieldOver(given, input, edit) {
   return { use, leave };
 }
 
-/** Where a node is in the page, which may be enlarged: pixels of its own. */
+/** Where a node is in the page, which may be enlarged: pixels of its own. @param {HTMLElement} node */
 function placeOf(node) {
   let [left, top] = [0, 0];
-  for (let at = node; at && at.id !== "page"; at = at.offsetParent) {
+  for (let at = /** @type {HTMLElement | null} */ (node); at && at.id !== "page"; at = /** @type {HTMLElement | null} */ (at.offsetParent)) {
     left += at.offsetLeft;
     top += at.offsetTop;
   }

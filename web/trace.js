@@ -256,6 +256,17 @@ export class Trace {
   of(part) {
     return this.sites.filter((site) => site.part === part);
   }
+
+  /**
+   * The rows and columns of an axis of cells.
+   *
+   * @param {string} axis
+   */
+  gridOf(axis) {
+    const { grid } = this.axes[axis];
+    if (!grid) throw new Error(`${axis} is no image`);
+    return grid;
+  }
 }
 
 /** @param {number[] | Vector} values */

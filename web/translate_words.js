@@ -1,6 +1,6 @@
 /** The texts of the page with the translation box. */
 
-/** Sentences to begin with, by the language that is translated from. */
+/** Sentences to begin with, by the language that is translated from. @type {Record<string, string[]>} */
 export const SENTENCES = {
   de: ["Der Hund schläft im Garten.", "Wann fährt der nächste Zug?"],
   en: ["The dog sleeps in the garden.", "When does the next train leave?"],

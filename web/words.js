@@ -13,7 +13,7 @@ import { TOURS } from "./words_tours.js";
 import { FLOW } from "./words_flow.js";
 import { WALK } from "./words_walk.js";
 
-/** @satisfies {Texts} */
+/** @satisfies {TextsWith<{ meanOf: (steps: string[]) => string }>} */
 export const WORDS = {
   en: {
     title: "What the model attended to",
@@ -368,6 +368,17 @@ export const WORDS = {
 };
 
 /** @typedef {typeof WORDS.en & typeof CHANCES.en & typeof FINDINGS.en & typeof FLOW.en & typeof COMPARE.en & typeof FAULTS.en & typeof LAYERS.en & typeof OVERVIEW.en & typeof WALK.en & typeof RUN.en & typeof TAKING.en & typeof TOURS.en & import("./words_tasks.js").TaskWords} Words */
+
+/**
+ * The text of a name that the page is given; undefined: it has none.
+ *
+ * @param {{ [name: string]: unknown }} words
+ * @param {string} name
+ */
+export function textOf(words, name) {
+  const text = words[name];
+  return typeof text === "string" ? text : undefined;
+}
 
 /**
  * The texts; some differ from task to task.

@@ -1,6 +1,20 @@
 /** The texts of tours and games: their panels, and the sentences that are generated from the model's numbers. */
 
-/** @satisfies {Texts} */
+/**
+ * A game, and an answer with the change or the probability that is shown with it.
+ *
+ * @typedef {{ title: string, about: string }} Game
+ * @typedef {[answer: string | number, shown: string]} Answered
+ * @typedef {(word: string) => string} AsksOf
+ *
+ * @satisfies {TextsWith<{ games: {
+ *   look: Game & { ask: { writes: AsksOf, reads: AsksOf, self: AsksOf } },
+ *   which: Game & { ask: string, map: (places: string[]) => string, shared: (word: string, percent: string) => string },
+ *   head: Game & { ask: (module: string, output: string) => string, says: (heads: [Answered, Answered], output: string) => string },
+ *   next: Game & { ask: { text: (before: string) => string, gaps: (before: string, gap: number) => string, label: () => string },
+ *     says: (best: Answered, guess: Answered) => string },
+ * } }>}
+ */
 export const TOURS = {
   en: {
     tours: "Tours",
@@ -138,11 +152,12 @@ export const TOURS = {
   },
 };
 
+/** @param {number} count */
 function keys(count) {
   return count === 1 ? "1 key" : `${count} keys`;
 }
 
-/** A percentage as it is written in Korean. */
+/** A percentage as it is written in Korean. @param {string} percent */
 function tight(percent) {
   return percent.replace(" ", "");
 }

@@ -1,5 +1,6 @@
 /** The texts of the walk, in English and Korean: each operation with its symbol and one sentence. */
 
+/** @typedef {TextsWith<{ walkLegend: (scales: { name: string, most: number }[]) => string }>["en"]} WalkTexts */
 /** @typedef {import("./walk/strips.js").Scale} Scale */
 
 export const number = (/** @type {number} */ value, digits = 3) => (Number.isFinite(value) ? value.toFixed(digits).replace("-", "−") : "−∞");
@@ -18,7 +19,7 @@ function with_(value, particle) {
 
 const percent = (/** @type {number} */ share) => `${(100 * share).toFixed(share < 0.1 ? 1 : 0)} %`;
 
-/** @satisfies {Texts["en"]} */
+/** @satisfies {WalkTexts} */
 const EN = {
   walk: "The walk",
   walkHelp: "One word on its way through the model, with the model's own numbers. Play it, or move with the buttons or the arrow keys.",
@@ -114,7 +115,7 @@ function norm(mean, spread, rms, name) {
   return `It is normalized: minus its mean ${number(mean)}, divided by its standard deviation ${number(spread)}, then the learned scale and shift.`;
 }
 
-/** @satisfies {Texts["en"]} */
+/** @satisfies {WalkTexts} */
 const KO = {
   walk: "따라가기",
   walkHelp: "단어 하나가 모델을 지나가는 길을 모델의 실제 숫자로 따라갑니다. 재생하거나, 버튼이나 화살표 키로 한 단계씩 넘기세요.",

@@ -171,7 +171,7 @@ function keyRow(key, sum, walk, { k, terms, value, given }) {
  */
 function pictureOf(trace, site, walk, words) {
   const canvas = element("canvas", { class: "walk-picture", role: "img", "aria-label": words.walkCells });
-  const { grid } = trace.axes[site.keys];
+  const grid = trace.gridOf(site.keys);
   const most = Math.max(...walk.keys.map(({ weight }) => weight), 1e-9);
   return {
     canvas,
