@@ -7,6 +7,9 @@ import { fileName } from "./taking/names.js";
 import { dress, whenSystemTurns } from "./theme.js";
 import { cardsView } from "./views/cards.js";
 
+/** @typedef {import("./views/cards.js").CardWords} CardWords */
+
+/** @param {RawCards} raw @param {HTMLElement} root */
 function showCards(raw, root) {
   const defaults = { part: "all", lang: navigator.language.startsWith("ko") ? "ko" : "en" };
   const state = new State(location.hash, defaults, () => {
@@ -23,6 +26,7 @@ function showCards(raw, root) {
     dress(state.get("theme"));
     const focused = document.activeElement?.id;
     const lang = state.get("lang");
+    /** @type {CardWords} */
     const words = CARD_WORDS[lang === "ko" ? "ko" : "en"];
     document.documentElement.lang = lang;
     document.title = words.title;
@@ -46,15 +50,17 @@ function showCards(raw, root) {
   render();
 }
 
-function saveButtons(view, name, words) {
-  if (!view.svg) return [];
+/** @param {import("./views/cards.js").CardsShown} shown @param {string} name @param {CardWords} words */
+function saveButtons({ svg, png }, name, words) {
+  if (!svg || !png) return [];
+  /** @param {string} kind @param {() => void} make */
   const save = (kind, make) =>
     element("button", { type: "button", id: `save-${kind}`, onclick: make }, words.save(kind.toUpperCase()));
   return [
-    save("svg", () => download(`${name}.svg`, new Blob([view.svg()], { type: "image/svg+xml" }))),
+    save("svg", () => download(`${name}.svg`, new Blob([svg()], { type: "image/svg+xml" }))),
     save("png", () => {
       const canvas = element("canvas");
-      view.png(canvas);
+      png(canvas);
       canvas.toBlob((blob) => blob && download(`${name}.png`, blob));
     }),
   ];

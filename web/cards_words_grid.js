@@ -15,7 +15,14 @@ const NEW_KO = {
   "one place": "어느 쿼리에서나 가중치의 절반이 넘는 몫을 격자의 같은 칸 하나에 줍니다. 헤드가 할 일이 없을 때 주목하는 곳, 곧 싱크(sink)입니다.",
 };
 
-/** @satisfies {Texts["en"]} */
+/**
+ * @typedef {Some<{
+ *   mapTables: { where: () => string, offsets: (beyond: number | undefined) => string },
+ *   readings: { writes: (nouns: number) => string, reads: (nouns: number) => string },
+ * }>} GridTexts
+ */
+
+/** @satisfies {GridTexts} */
 export const GRID_EN = {
   newRoles: NEW_EN,
   gridRoles: {
@@ -33,8 +40,9 @@ export const GRID_EN = {
     beyond: ["further away", "How often its largest weight is more than 8 rows or columns away: outside the map."],
     residual_gate: ["learned gate", "The output of all heads of the layer is multiplied by this before it is added to the features: at 0 the layer has no effect."],
   },
+  image: "image self-attention",
   pictures: {
-    cross: "cross-attention", decoder: "decoder self-attention", image: "image self-attention",
+    cross: "cross-attention", decoder: "decoder self-attention",
     helpOffsets: (most) => `The small chart of a head over the caption shows the distance of its largest weight from the query's own position: the middle is the position itself, the left is what comes before. All charts share one scale, and a bar of full height is ${most} %.`,
   },
   helpWhere: (most) => `The map of a head over the image shows where it attends on average. All such maps share one scale: the strongest cell is ${most} % of a head's weight.`,
@@ -53,7 +61,18 @@ export const GRID_EN = {
   reasons: {},
 };
 
-/** @satisfies {Texts["en"]} */
+/** By what is left out: its name, and the reasons. @type {Record<string, [string, Record<string, string>]>} */
+const REASONS_KO = {
+  "first, last, previous, next": ["첫 위치, 끝 위치, 앞, 뒤", { "cells have no sequential order": "칸에는 앞뒤 순서가 없습니다" }],
+  "punctuation, rarest": ["문장 부호, 드문 토큰", { "cells are not tokens of text": "칸은 텍스트의 토큰이 아닙니다" }],
+  "offsets, distance": ["상대 위치, 거리", { "a word has no position in the image to measure a distance from": "단어는 이미지 속에 거리를 잴 위치가 없습니다" }],
+  pointing: ["지목(포인팅)", {
+    "the model writes no words that could point at anything": "무언가를 가리킬 단어를 쓰지 않는 모델입니다",
+    "no boxes of the things that the words name were given (boxes.jsonl)": "단어가 가리키는 것의 정답 상자가 주어지지 않았습니다(boxes.jsonl)",
+  }],
+};
+
+/** @satisfies {GridTexts} */
 export const GRID_KO = {
   newRoles: NEW_KO,
   gridRoles: {
@@ -71,8 +90,9 @@ export const GRID_KO = {
     beyond: ["더 먼 곳", "가장 큰 가중치가 여덟 행이나 여덟 열보다 멀어 지도 밖에 있는 비율."],
     residual_gate: ["학습된 게이트", "이 층 헤드들의 출력에 이 값을 곱한 다음 특징(feature)에 더합니다. 0이면 이 층은 아무 일도 하지 않습니다."],
   },
+  image: "이미지 셀프 어텐션",
   pictures: {
-    cross: "크로스 어텐션", decoder: "디코더 셀프 어텐션", image: "이미지 셀프 어텐션",
+    cross: "크로스 어텐션", decoder: "디코더 셀프 어텐션",
     helpOffsets: (most) => `캡션에 주목하는 헤드의 작은 막대그래프는 가장 큰 가중치가 제 위치에서 얼마나 떨어져 있는지 보여 줍니다. 가운데가 제 위치이고 왼쪽이 앞쪽입니다. 모든 그래프의 눈금은 같고 가장 높은 막대가 ${most}%입니다.`,
   },
   helpWhere: (most) => `이미지에 주목하는 헤드의 지도는 그 헤드가 평균적으로 이미지의 어디에 주목하는지 나타냅니다. 이런 지도의 눈금은 모두 같고, 가장 진한 칸이 헤드 가중치의 ${most}%입니다.`,
@@ -88,13 +108,5 @@ export const GRID_KO = {
     reads: (nouns) => `단어를 입력으로 받는 다음 단계의 가중치로, 명사 ${nouns.toLocaleString("ko")}개에 대해 잰 값입니다.`,
   },
   leftOut: "이미지에 주목하는 헤드에서 뺀 측정값과 그 까닭:",
-  reasons: {
-    "first, last, previous, next": ["첫 위치, 끝 위치, 앞, 뒤", { "cells have no sequential order": "칸에는 앞뒤 순서가 없습니다" }],
-    "punctuation, rarest": ["문장 부호, 드문 토큰", { "cells are not tokens of text": "칸은 텍스트의 토큰이 아닙니다" }],
-    "offsets, distance": ["상대 위치, 거리", { "a word has no position in the image to measure a distance from": "단어는 이미지 속에 거리를 잴 위치가 없습니다" }],
-    pointing: ["지목(포인팅)", {
-      "the model writes no words that could point at anything": "무언가를 가리킬 단어를 쓰지 않는 모델입니다",
-      "no boxes of the things that the words name were given (boxes.jsonl)": "단어가 가리키는 것의 정답 상자가 주어지지 않았습니다(boxes.jsonl)",
-    }],
-  },
+  reasons: REASONS_KO,
 };

@@ -8,13 +8,15 @@
 
 const ALL = 1e-6; // the rest of a distribution is nothing if it is smaller
 
+/** @typedef {{ temperature: number, topK: number, topP: number }} Options */
+
 /**
  * The ranges [least, most] of the recorded tokens' probabilities.
  *
  * step: a trace's. topK: 0 permits all. `exact`: every range is one number.
  *
  * @param {Step} step
- * @param {{ temperature: number, topK: number, topP: number }} options
+ * @param {Options} options
  */
 export function chancesOf({ best, partitions = [] }, { temperature, topK, topP }) {
   const logs = best.map(([, log]) => log);
@@ -30,6 +32,7 @@ export function chancesOf({ best, partitions = [] }, { temperature, topK, topP }
   return { ranges, exact };
 }
 
+/** @param {number[]} values */
 function sum(values) {
   return values.reduce((all, value) => all + value, 0);
 }
@@ -37,6 +40,8 @@ function sum(values) {
 /**
  * The least and the largest sum of the other tokens' powers. Where it was not recorded: as few tokens as can have their
  * probability, or infinitely many.
+ *
+ * @param {number[]} logs @param {number | undefined} partition @param {number} temperature
  */
 function restOf(logs, partition, temperature) {
   const mass = Math.max(0, 1 - sum(logs.map(Math.exp)));
@@ -51,7 +56,11 @@ function restOf(logs, partition, temperature) {
   return temperature < 1 ? [0, few] : [few, Infinity];
 }
 
-/** The probabilities if the powers of the rest add up to `rest`; `count`: how many tokens top-p keeps, Infinity: the rest's, too. */
+/**
+ * The probabilities if the powers of the rest add up to `rest`; `count`: how many tokens top-p keeps, Infinity: the rest's, too.
+ *
+ * @param {number[]} powers @param {number} rest @param {number} topP
+ */
 function nucleus(powers, rest, topP) {
   const total = sum(powers) + rest;
   if (topP >= 1) return shares(powers, total, total, Infinity);
@@ -66,7 +75,11 @@ function nucleus(powers, rest, topP) {
   return shares(powers, topP * total, most, Infinity);
 }
 
-/** What each count of kept tokens between two gives: the largest value of a token is that where it is the last one kept. */
+/**
+ * What each count of kept tokens between two gives: the largest value of a token is that where it is the last one kept.
+ *
+ * @param {number[]} powers @param {number} first @param {number} last
+ */
 function steppedBetween(powers, first, last) {
   const [from, to] = [first, last].map((count) => Math.min(count, powers.length)).sort((a, b) => a - b);
   return Array.from({ length: to - from }, (_, i) => {
@@ -75,6 +88,7 @@ function steppedBetween(powers, first, last) {
   });
 }
 
+/** @param {number[]} powers @param {number} least @param {number} most @param {number} count */
 function shares(powers, least, most, count) {
   return { low: powers.map((power) => (power && most === Infinity ? 0 : power / most)), high: powers.map((power) => (power && least === Infinity ? 0 : power / least)), count };
 }

@@ -18,6 +18,7 @@ export function changed(state) {
  * @param {Chosen} state
  */
 export function changes(state) {
+  /** @type {Record<string, number[]>} */
   const off = {};
   for (const name of state.get("off").split(" ").filter(Boolean)) {
     const at = name.lastIndexOf(":");
@@ -29,6 +30,7 @@ export function changes(state) {
   return { off, blank: listed(state.get("blank")), row };
 }
 
+/** @param {string} text */
 export function listed(text) {
   return text.split(" ").filter(Boolean).map(Number);
 }
@@ -45,13 +47,13 @@ export function isOf(trace, state) {
 /**
  * The output of the modified model, and its log-probability of the original output.
  *
- * @param {Trace} trace @param {Words} words
+ * @param {Trace} trace @param {Words} words @param {() => void} undo
  */
 export function after(trace, words, undo) {
   const { forced, page: { baseline } } = trace;
   if (!baseline || !forced) return "";
   const differences = baseline.steps.map((step, i) => forced[i] - step.log_probability);
-  const number = (value) => value.toFixed(3);
+  const number = (/** @type {number} */ value) => value.toFixed(3);
   return element("div", { class: "after" },
     element("dl", {}, element("dt", {}, words.unchanged), element("dd", {}, baseline.output),
       element("dt", {}, words.changedSo), element("dd", { class: "changed" }, trace.output)),

@@ -9,12 +9,19 @@ export const HUES = {
 const DASHES = [[], [7, 4], [2, 3], [10, 3, 2, 3], [4, 2], [1, 2]];
 const [LEFT, TOP, PLOT_WIDE, PLOT_HIGH] = [46, 14, 560, 240];
 
+/** @typedef {{ name: string, values: number[] }} Curve */
+
 /**
- * A figure of curves. `series`: [{ name, values }]; `ticks`: the label below each value; `low`,
- * `high`: the ends of the scale, which do not depend on the values.
+ * A figure of curves. `ticks`: the label below each value; `low`, `high`: the ends of the scale, which do not
+ * depend on the values.
+ *
+ * @param {{ series: Curve[], ticks: string[], low: number, high: number, across: string }} curves
+ * @returns {Figure}
  */
 export function curvesFigure({ series, ticks, low, high, across }) {
+  /** @param {number} i */
   const place = (i) => LEFT + (PLOT_WIDE * i) / Math.max(1, ticks.length - 1);
+  /** @param {number} value */
   const rise = (value) => TOP + PLOT_HIGH * (1 - (value - low) / (high - low));
   /** @param {Surface} surface */
   const draw = (surface) => {
@@ -43,7 +50,12 @@ export function curvesFigure({ series, ticks, low, high, across }) {
   return { width: LEFT + PLOT_WIDE + legend, height: Math.max(TOP + PLOT_HIGH + 44, TOP + 19 * series.length), draw };
 }
 
-/** One figure under another. */
+/**
+ * One figure under another.
+ *
+ * @param {Figure[]} figures
+ * @returns {Figure}
+ */
 export function stacked(figures, gap = 14) {
   const tops = figures.map((_, i) => figures.slice(0, i).reduce((sum, each) => sum + each.height + gap, 0));
   return {

@@ -5,14 +5,14 @@
  *
  * @template {keyof HTMLElementTagNameMap} N
  * @param {N} name
- * @param {Record<string, string | number | boolean | null | undefined | ((event: any) => void)>} attributes
+ * @param {Attributes} attributes
  * @param {...(Node | string)} children
  * @returns {HTMLElementTagNameMap[N]}
  */
 export function element(name, attributes = {}, ...children) {
   const node = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
-    if (typeof value === "function") node.addEventListener(key.slice(2), value);
+    if (typeof value === "function") node.addEventListener(key.slice(2), /** @type {EventListener} */ (value));
     else if (value === true) node.setAttribute(key, "");
     else if (value !== false && value !== null) node.setAttribute(key, String(value));
   }
@@ -111,6 +111,9 @@ export function pointIn(event, node) {
   const box = node.getBoundingClientRect();
   return [((event.clientX - box.left) * node.offsetWidth) / (box.width || 1), ((event.clientY - box.top) * node.offsetHeight) / (box.height || 1)];
 }
+
+/** What the arrow keys change of a row and a column. @type {ByName<[down: number, across: number]>} */
+export const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
 /**
  * Lets the edge of a node fade where more of it lies behind: a scroll bar is not always to be seen.

@@ -7,13 +7,17 @@ import { byId } from "./dom.js";
  *
  * The field stays where it is in the document: one that is moved would lose the Hangul syllable that is being composed.
  * Returns `use(line)`, for the line of words, or null, and `leave()`, which goes from the field to these words.
+ *
+ * @param {HTMLElement} given @param {HTMLElement} input @param {HTMLElement} edit
  */
 export function fieldOver(given, input, edit) {
+  /** @type {HTMLElement | null} */
   let line = null;
   const observer = new ResizeObserver(() => follow());
   const follow = () => {
-    const word = line?.isConnected && line.querySelector(".word");
-    if (!word) return;
+    /** @type {HTMLElement | null | undefined} */
+    const word = line?.querySelector(".word");
+    if (!line?.isConnected || !word) return;
     const style = getComputedStyle(word);
     const gutter = Number.parseFloat(getComputedStyle(line).paddingLeft);
     const [left, top] = placeOf(line);
@@ -33,7 +37,7 @@ export function fieldOver(given, input, edit) {
   };
   input.addEventListener("focus", turn);
   input.addEventListener("blur", turn);
-  const use = (other) => {
+  const use = (/** @type {HTMLElement | null} */ other) => {
     observer.disconnect();
     line = other;
     if (!line) {
@@ -48,6 +52,7 @@ export function fieldOver(given, input, edit) {
     observer.observe(byId("page"));
   };
   const leave = () => {
+    /** @type {HTMLElement | null | undefined} */
     const word = line?.querySelector(".word[tabindex='0']");
     if (word) word.focus();
     else input.blur();
@@ -55,10 +60,10 @@ export function fieldOver(given, input, edit) {
   return { use, leave };
 }
 
-/** Where a node is in the page, which may be enlarged: pixels of its own. */
+/** Where a node is in the page, which may be enlarged: pixels of its own. @param {HTMLElement} node */
 function placeOf(node) {
   let [left, top] = [0, 0];
-  for (let at = node; at && at.id !== "page"; at = at.offsetParent) {
+  for (let at = /** @type {HTMLElement | null} */ (node); at && at.id !== "page"; at = /** @type {HTMLElement | null} */ (at.offsetParent)) {
     left += at.offsetLeft;
     top += at.offsetTop;
   }

@@ -1,12 +1,17 @@
 /** Gold links between words, and the error rate of a map's strongest links. */
 
+/** What links need of a map. @typedef {Pick<AttentionMap, "rows" | "columns">} Linked */
+
 const LINK = /^(\d+)([-p?])(\d+)$/;
 
 /**
  * Parses text such as "0-0 1p2" (source word, target word, from 0; "p" or "?" means possible) into
  * marks of a map's cells; `fault` is the first part that is not a link between two of the words.
+ *
+ * @param {string} text @param {Linked} map
  */
 export function parseGold(text, map) {
+  /** @type {Map<number, string>} */
   const signs = new Map();
   for (const each of text.split(/\s+/).filter(Boolean)) {
     const [, source, sign, target] = each.match(LINK) ?? [];
@@ -18,7 +23,7 @@ export function parseGold(text, map) {
   return { signs, fault: "" };
 }
 
-/** The text with the link of a cell changed to the next of: none, sure, possible. */
+/** The text with the link of a cell changed to the next of: none, sure, possible. @param {string} text @param {Linked} map @param {number} cell */
 export function toggled(text, map, cell) {
   const { signs } = parseGold(text, map);
   const sign = signs.get(cell);
@@ -41,7 +46,7 @@ export function goldText({ sure, possible } = { sure: [], possible: [] }) {
   return [...written(sure, "-"), ...written(possible.filter((link) => !certain.has(String(link))), "p")].join(" ");
 }
 
-/** The strongest cell of each row: the links that the map gives. */
+/** The strongest cell of each row: the links that the map gives. @param {Linked & Pick<AttentionMap, "values">} map */
 export function strongest(map) {
   const width = map.columns.length;
   return map.rows.map((_, r) => {
@@ -51,7 +56,7 @@ export function strongest(map) {
   });
 }
 
-/** Error rate, precision and recall of the found cells (Och and Ney 2003), from 0 to 1. */
+/** Error rate, precision and recall of the found cells (Och and Ney 2003), from 0 to 1. @param {number[]} found @param {Map<number, string>} signs */
 export function rates(found, signs) {
   const sure = [...signs.values()].filter((sign) => sign === "-").length;
   const right = found.filter((cell) => signs.has(cell)).length;

@@ -10,6 +10,7 @@ import { barsOf } from "./views/choices.js";
 
 const MOST_FILE_BYTES = 32 * 1024 ** 2; // the server accepts no larger file, and a page keeps none
 const FIELD = { id: "text", autocomplete: "off", spellcheck: "false" };
+const PARTS = /** @type {const} */ (["expected", "got", "do"]); // of an error
 const SENT = "sent:"; // the prefix of the name of an image that was uploaded
 
 /**
@@ -17,18 +18,21 @@ const SENT = "sent:"; // the prefix of the name of an image that was uploaded
  * rebuilt during typing would lose the Hangul syllable that is being composed.
  *
  * `onGiven` receives the input: `text`, and perhaps which `segment` of it is shown; or `picture`, which
- * is a path or the name of a file that was given. `receive`: takes a file, and promises its name.
+ * is a path or the name of a file that was given.
  *
- * @param {State} state
+ * @typedef {{ text: string, segment?: number, picture?: undefined } | { text?: undefined, picture: string }} Given
+ *
+ * @param {Pick<OpenedPage, "kind" | "examples" | "samples" | "token"> & { live: boolean }} raw
+ * @param {State} state @param {(given: Given) => void} onGiven @param {Receive} receive
  */
 export function header(raw, state, onGiven, receive) {
-  const { live = false } = raw;
-  let texts = {};
+  const { live } = raw;
+  /** @type {Words | null} */
+  let texts = null;
   const pictures = live && raw.kind.reads === "picture";
   const lines = raw.kind.writes === "continuation";
-  /** What is read alone has no value. @type {any} */
-  const input = !live ? element("span", {}) : pictures ? element("input", { ...FIELD, value: state.get("text") })
-    : element("textarea", { ...FIELD, rows: "1" }, state.get("text"));
+  const field = pictures ? element("input", { ...FIELD, value: state.get("text") }) : element("textarea", { ...FIELD, rows: "1" }, state.get("text"));
+  const input = live ? field : element("span", {});
   const parts = {
     title: element("span", { class: "title" }),
     model: element("small", {}),
@@ -48,29 +52,30 @@ export function header(raw, state, onGiven, receive) {
   };
   parts.language.addEventListener("click", () =>
     state.set({ lang: state.get("lang") === "ko" ? "en" : "ko" }));
-  if (live && !pictures) listen(input, lines, { onText: (text) => onGiven({ text }), leave: () => over.leave() });
-  if (pictures) input.addEventListener("change", () => onGiven({ picture: input.value.trim() }));
+  if (live && !pictures) listen(field, lines, { onText: (text) => onGiven({ text }), leave: () => over.leave() });
+  if (pictures) field.addEventListener("change", () => onGiven({ picture: field.value.trim() }));
   for (const example of live ? raw.examples ?? [] : [])
     parts.examples.append(element("button", { type: "button", onclick: () => {
-      input.value = example;
+      field.value = example;
       onGiven({ text: example });
       over.leave();
     } }, example));
-  const sampling = raw.samples && sampler(state, () => onGiven({ text: input.value }));
+  const sampling = raw.samples && sampler(state, () => onGiven({ text: field.value }));
+  /** @type {Fault | null} */
   let wrong = null;
-  const fault = (found) => {
+  const fault = (/** @type {Fault | null} */ found) => {
     wrong = found;
-    parts.fault.replaceChildren(...(found ? faultNodes(found, texts) : []));
+    parts.fault.replaceChildren(...(found && texts ? faultNodes(found, texts) : []));
   };
   const file = pictures && fileButton(receive, (picture) => onGiven({ picture }), fault);
   input.hidden = pictures && !raw.token; // only a server reads paths
-  const given = element("dd", { class: "given" }, input, ...(pictures ? file.nodes : []), parts.seen, parts.examples);
+  const given = element("dd", { class: "given" }, input, ...(file ? file.nodes : []), parts.seen, parts.examples);
   const list = element("dl", {}, parts.in, given, parts.out, parts.output);
   const over = fieldOver(given, input, parts.edit);
   parts.tools.append(parts.language);
   const node = element("header", {}, element("h1", {}, parts.title, parts.model, parts.changes), parts.tools,
     list, parts.labels, ...(sampling ? [sampling.node] : []), parts.segments, parts.cost, parts.fault);
-  /** @param {Trace} trace */
+  /** @param {Trace} trace @param {Words} text */
   const update = (trace, text) => {
     const spoken = texts;
     texts = text;
@@ -89,8 +94,9 @@ export function header(raw, state, onGiven, receive) {
     parts.labels.replaceChildren(...(parts.labels.hidden ? [] : [barsOf(trace.steps[0], text)]));
     parts.segments.hidden = !(trace.segments > 1);
     parts.segments.replaceChildren(...(trace.segments > 1 ? segmentNodes(trace, text, live ? onGiven : null) : []));
-    parts.cost.hidden = trace.milliseconds === undefined;
-    if (!parts.cost.hidden) parts.cost.textContent = text.inPage(trace.weights, trace.precision, trace.milliseconds);
+    const { weights, precision, milliseconds } = trace; // all three of a model in the page
+    parts.cost.hidden = milliseconds === undefined;
+    if (weights && precision && milliseconds !== undefined) parts.cost.textContent = text.inPage(weights, precision, milliseconds);
     if (trace.all !== undefined && trace.all > trace.steps.length) parts.cost.append(` ${text.viewsShow(trace.steps.length, trace.all)}`);
     if (sampling) sampling.update(text);
     parts.edit.title = text.edit;
@@ -99,11 +105,11 @@ export function header(raw, state, onGiven, receive) {
     parts.language.lang = state.get("lang") === "ko" ? "en" : "ko";
     if (live) input.setAttribute("aria-label", pictures ? text.picturePath : text.input);
     else input.textContent = visible(trace.text);
-    if (!pictures) return;
+    if (!file) return;
     file.name(text);
-    if (document.activeElement === input) return;
+    if (document.activeElement === field) return;
     const path = state.get("picture");
-    input.value = path && !path.startsWith(SENT) ? path : trace.text;
+    field.value = path && !path.startsWith(SENT) ? path : trace.text;
   };
   /**
    * Leaves out the texts that the picture shows, `read` and `written`. `line`: its line of words that is the input;
@@ -123,14 +129,19 @@ export function header(raw, state, onGiven, receive) {
     over.use(inPicture ? line : null);
   };
   /** Shows what is written so far. */
-  const say = (written) => {
+  const say = (/** @type {string} */ written) => {
     parts.output.textContent = visible(written);
     parts.out.hidden = parts.output.hidden = false;
   };
   return { node, tools: parts.tools, update, place, fault, say };
 }
 
-/** Every key sends a request at once, which cancels the one before it. Line breaks belong to texts that are continued only. */
+/**
+ * Every key sends a request at once, which cancels the one before it. Line breaks belong to texts that are continued only.
+ *
+ * @param {HTMLElement & { value: string }} input @param {boolean} lines
+ * @param {{ onText: (text: string) => void, leave: () => void }} on
+ */
 function listen(input, lines, { onText, leave }) {
   input.addEventListener("input", () => {
     if (!lines && input.value.includes("\n")) input.value = input.value.replace(/\s*\n\s*/g, " ");
@@ -143,24 +154,23 @@ function listen(input, lines, { onText, leave }) {
   });
 }
 
-/** Which segment of the text the views show, and buttons for the others where they can be asked for. */
+/** Which segment of the text the views show, and buttons for the others where they can be asked for. @param {Trace} trace @param {Words} words @param {((given: Given) => void) | null} onGiven */
 function segmentNodes({ text, segment, segments }, words, onGiven) {
   const buttons = onGiven ? Array.from({ length: segments }, (_, i) => element("button", {
     type: "button", "aria-pressed": String(i === segment), onclick: () => onGiven({ text, segment: i }),
   }, String(i + 1))) : [];
-  return [element("span", { class: "muted" }, words.segments(segment + 1, segments)), ...buttons];
+  return [element("span", { class: "muted" }, words.segments((segment ?? 0) + 1, segments)), ...buttons];
 }
 
-/** The error in the page's language, where it has a text for it; otherwise the parts that the server sent. */
+/** The error in the page's language, where it has a text for it; otherwise the parts that the server sent. @param {Fault} found @param {Words} texts */
 function faultNodes(found, texts) {
   const { known, rest, own } = faultParts(found, texts);
   const said = element("p", { class: known === "faultEmpty" ? "muted" : null }, faultText(found, texts));
   if (own) return [said];
-  return [said, element("dl", {}, ...["expected", "got", "do"].filter((name) => rest[name])
-    .flatMap((name) => [element("dt", {}, texts[`fault_${name}`]), element("dd", {}, rest[name])]))];
+  return [said, element("dl", {}, ...PARTS.flatMap((name) => (rest[name] ? [element("dt", {}, texts[`fault_${name}`]), element("dd", {}, rest[name])] : [])))];
 }
 
-/** What a live page's server makes of a file. */
+/** What a live page's server makes of a file. @param {string} token @returns {Receive} */
 export function receiverAt(token) {
   return async (file) => {
     const headers = { "Content-Type": "application/octet-stream", "X-Token": token, "X-Name": encodeURIComponent(file.name) };
@@ -171,6 +181,8 @@ export function receiverAt(token) {
 /**
  * A button that opens a file dialog, and hands the file over; the browser's own field would use the browser's language.
  * A file may be dropped on the page, too.
+ *
+ * @param {Receive} receive @param {(picture: string) => void} onSent @param {(fault: Fault) => void} onFault
  */
 function fileButton(receive, onSent, onFault) {
   const input = element("input", { type: "file", accept: "image/*", hidden: true, id: "file" });
@@ -179,7 +191,7 @@ function fileButton(receive, onSent, onFault) {
     take(input.files?.[0]);
     input.value = ""; // so that the same file can be chosen again
   });
-  const take = async (file) => {
+  const take = async (/** @type {File | undefined} */ file) => {
     if (!file) return;
     if (file.size > MOST_FILE_BYTES) {
       onFault("faultFileTooLarge");
@@ -187,7 +199,7 @@ function fileButton(receive, onSent, onFault) {
     }
     try {
       const found = await receive(file);
-      if (found.error) onFault(found.error);
+      if (found.error !== undefined) onFault(found.error);
       else onSent(found.picture);
     } catch {
       onFault("faultGone"); // fetch fails if there is no server
@@ -198,31 +210,37 @@ function fileButton(receive, onSent, onFault) {
     event.preventDefault();
     take(event.dataTransfer?.files[0]);
   });
-  const name = (text) => {
+  const name = (/** @type {Words} */ text) => {
     button.textContent = text.chooseFile;
   };
   return { nodes: [button, input], name };
 }
 
-/** What a live page's server answers. */
+/** What a live page's server answers. @param {string} token @returns {Answer} */
 export function serverAt(token) {
   const headers = { "Content-Type": "application/json", "X-Token": token };
-  /** @type {Answer} */
   return async (question, { signal } = {}) =>
     (await fetch("trace", { method: "POST", headers, body: JSON.stringify(question), signal })).json();
 }
 
-/** Sends requests; if an answer is no longer needed, it is not computed any further. `say` receives what is written so far. */
+/**
+ * Sends requests; if an answer is no longer needed, it is not computed any further. `say` receives what is written so far.
+ *
+ * @template {Question} Q
+ * @param {Answer} answer @param {(found: RawAnswer, question: Q) => void} onTrace
+ * @param {(fault: Fault) => void} onFault @param {(written: string) => void} say
+ */
 export function asker(answer, onTrace, onFault, say) {
+  /** @type {AbortController | undefined} */
   let waiting;
-  return async (question) => {
+  return async (/** @type {Q} */ question) => {
     waiting?.abort();
     waiting = new AbortController();
     const mine = waiting;
     try {
       const found = await answer(question, { signal: mine.signal, say: (text) => mine === waiting && say(text) });
       if (mine !== waiting) return;
-      if (found.error) onFault(found.error);
+      if (found.error !== undefined) onFault(found.error);
       else onTrace(found, question);
     } catch (error) {
       if (!(error instanceof DOMException && error.name === "AbortError")) onFault("faultGone"); // fetch fails if there is no server

@@ -1,7 +1,7 @@
 /** A map of weights with words along two sides, on a scale from 0 to 1 or to `map.most`. */
 
 import { CanvasSurface, INK, divergingPalette, inkOn, palette, textWidth } from "./surface.js";
-import { element, fading, pointIn, table } from "./dom.js";
+import { STEPS, element, fading, pointIn, table } from "./dom.js";
 import { largest } from "./trace.js";
 
 const TILT = -40;
@@ -11,7 +11,13 @@ const SPREAD = 1000; // px that the cells of a map may fill before they shrink
 const READ = 0.1; // of the scale: smaller numbers are not printed in the cells
 const [RAMP, RAMP_STEPS] = [160, 32]; // px, and colours of the colour bar
 
-/** The layout. `most`: the size of the largest cell in px; a map with texts has wide cells. */
+
+/**
+ * The layout. `most`: the size of the largest cell in px; a map with texts has wide cells.
+ *
+ * @param {Pick<DrawnMap, "rows" | "columns" | "headed" | "texts">} map
+ * @returns {Place}
+ */
 export function layout(map, most = 34) {
   const left = Math.ceil(14 + widest(map.rows)); // whole pixels: cells have sharp edges
   const rise = widest(map.headed ?? map.columns);
@@ -48,6 +54,7 @@ function widest(words) {
 export function drawMap(surface, map, place, cursor) {
   const { left, top, cell, wide } = place;
   const size = Math.max(8, Math.min(13, cell * 0.62 + 3));
+  /** @param {number} room */
   const stride = (room) => (room < 8 ? Math.ceil((size + 3) / room) : 1); // every n-th label, so that they fit
   surface.raster(left, top, [wide, cell], map.columns.length, shadesOf(map),
     map.diverging ? divergingPalette(surface.theme) : undefined);
@@ -59,12 +66,17 @@ export function drawMap(surface, map, place, cursor) {
   });
   hatch(surface, map, place);
   if (cell >= 26) contents(surface, map, place);
-  if (map.marks) drawMarks(surface, map, place);
+  if (map.marks) drawMarks(surface, map, map.marks, place);
   if (cursor) frameCell(surface, place, cursor);
 }
 
-/** The index of each value in the palette. */
+/**
+ * The index of each value in the palette.
+ *
+ * @param {DrawnMap} map
+ */
 function shadesOf(map) {
+  /** @param {number} value @param {number} low */
   const clamp = (value, low) => Math.min(Math.max(value, low), 1);
   const most = map.most ?? 1;
   return Uint8Array.from(map.values, map.diverging
@@ -72,7 +84,11 @@ function shadesOf(map) {
     : (value) => Math.round(255 * clamp(value / most, 0)));
 }
 
-/** A stroke through every gap. */
+/**
+ * A stroke through every gap.
+ *
+ * @param {Surface} surface @param {DrawnMap} map @param {Place} place
+ */
 function hatch(surface, map, { left, top, cell, wide }) {
   map.values.forEach((value, i) => {
     if (!Number.isNaN(value)) return;
@@ -81,7 +97,11 @@ function hatch(surface, map, { left, top, cell, wide }) {
   });
 }
 
-/** Hundredths where the number is large enough, or the texts, truncated to the cells. */
+/**
+ * Hundredths where the number is large enough, or the texts, truncated to the cells.
+ *
+ * @param {Surface} surface @param {DrawnMap} map @param {Place} place
+ */
 function contents(surface, map, { left, top, cell, wide }) {
   const most = map.most ?? 1;
   const shades = shadesOf(map);
@@ -96,28 +116,37 @@ function contents(surface, map, { left, top, cell, wide }) {
   });
 }
 
-/** Hundredths as whole numbers, or with one decimal if the scale ends below a tenth. */
+/**
+ * Hundredths as whole numbers, or with one decimal if the scale ends below a tenth.
+ *
+ * @param {number} value @param {number} most
+ */
 function hundredths(value, most) {
   return (100 * value).toFixed(most < 0.1 ? 1 : 0);
 }
 
-/** Gold links, sure ones solid and possible ones dashed, and the map's strongest cells. */
-function drawMarks(surface, map, { left, top, cell, wide }) {
+/**
+ * Gold links, sure ones solid and possible ones dashed, and the map's strongest cells.
+ *
+ * @param {Surface} surface @param {DrawnMap} map @param {NonNullable<DrawnMap["marks"]>} marks @param {Place} place
+ */
+function drawMarks(surface, map, { signs, found }, { left, top, cell, wide }) {
   const colour = MARK[surface.theme];
+  /** @param {number} i */
   const corner = (i) => [left + wide * (i % map.columns.length), top + cell * Math.floor(i / map.columns.length)];
-  for (const [i, sign] of map.marks.signs) {
+  for (const [i, sign] of signs) {
     const [x, y] = corner(i);
     const [right, low] = [x + wide - 2.5, y + cell - 2.5];
-    const around = [[x + 1.5, y + 1.5], [right, y + 1.5], [right, low], [x + 1.5, low], [x + 1.5, y + 1.5]];
-    surface.line(around, colour, 2.5, sign === "-" ? [] : [4, 3]);
+    surface.line([[x + 1.5, y + 1.5], [right, y + 1.5], [right, low], [x + 1.5, low], [x + 1.5, y + 1.5]], colour, 2.5, sign === "-" ? [] : [4, 3]);
   }
   const size = Math.max(2, Math.min(7, cell / 4));
-  for (const i of map.marks.found) {
+  for (const i of found) {
     const [x, y] = corner(i);
     surface.rect(x + wide - size - 4, y + cell - size - 4, size, size, colour);
   }
 }
 
+/** @param {string} text @param {number} width */
 function cutTo(text, width) {
   let [cut, letters] = [text, Array.from(text)];
   while (letters.length > 1 && textWidth(cut, 11) > width) {
@@ -127,14 +156,23 @@ function cutTo(text, width) {
   return cut;
 }
 
-/** A frame around the chosen cell, however small it is. */
+/**
+ * A frame around the chosen cell, however small it is.
+ *
+ * @param {Surface} surface @param {Place} place @param {[row: number, column: number]} cell
+ */
 function frameCell(surface, { left, top, cell, wide }, [r, c]) {
   const room = cell < 8 ? 3 : 0;
   surface.frame(left + wide * c - room, top + cell * r - room, wide - 1 + 2 * room, cell - 1 + 2 * room,
     INK[surface.theme], 2.5);
 }
 
-/** A map as a figure that can be drawn on any surface, and saved. */
+/**
+ * A map as a figure that can be drawn on any surface, and saved.
+ *
+ * @param {DrawnMap} map @param {number} [most] the size of the largest cell in px
+ * @returns {Figure}
+ */
 export function mapFigure(map, most) {
   const place = layout(map, most);
   const [low, high] = ends(map);
@@ -150,13 +188,21 @@ export function mapFigure(map, most) {
   } };
 }
 
-/** The numbers at both ends of a map's scale. */
-function ends(map) {
-  const high = (map.most ?? 1) === 1 ? "1" : map.most.toFixed(3);
-  return [map.diverging ? `−${high}` : "0", high];
+/**
+ * The numbers at both ends of a map's scale.
+ *
+ * @param {Pick<DrawnMap, "most" | "diverging">} map
+ */
+function ends({ most = 1, diverging }) {
+  const high = most === 1 ? "1" : most.toFixed(3);
+  return [diverging ? `−${high}` : "0", high];
 }
 
-/** The colour bar below a map, with the numbers at its ends and the name of its quantity. */
+/**
+ * The colour bar below a map, with the numbers at its ends and the name of its quantity.
+ *
+ * @param {Pick<DrawnMap, "most" | "diverging">} map @param {string} text
+ */
 export function legend(map, text, [low, high] = ends(map)) {
   const canvas = element("canvas", { class: "ramp", role: "img", "aria-label": `${low} – ${high}` });
   const surface = new CanvasSurface(canvas, RAMP, 10);
@@ -165,7 +211,11 @@ export function legend(map, text, [low, high] = ends(map)) {
   return element("p", { class: "muted scale legend" }, `${low} `, canvas, ` ${high} — ${text}`);
 }
 
-/** The end of the scale if a map is scaled to its largest weight; the column of the rest is ignored. */
+/**
+ * The end of the scale if a map is scaled to its largest weight; the column of the rest is ignored.
+ *
+ * @param {Scaled} map
+ */
 export function mostOf(map) {
   const width = map.columns.length;
   const words = map.rested ? width - 1 : width;
@@ -179,7 +229,11 @@ export function mostOf(map) {
   return map.values.length ? Math.min(1, most) : 1;
 }
 
-/** The cell with a map's largest value, the column of the rest excluded. */
+/**
+ * The cell with a map's largest value, the column of the rest excluded.
+ *
+ * @param {DrawnMap} map
+ */
 export function peak(map) {
   const width = map.columns.length;
   const words = map.rested ? width - 1 : width;
@@ -223,15 +277,16 @@ export function heatmap(map, { label, cursor = peak(map), id = "map", most, say,
     canvas.dataset.cell = [place.left + place.wide * at[1], place.top + place.cell * at[0], place.wide, place.cell].join();
     describe();
   };
-  /** @returns {[row: number, column: number] | null} */
-  const cellAt = (/** @type {MouseEvent} */ event) => {
+  /** @param {MouseEvent} event @returns {[row: number, column: number] | null} */
+  const cellAt = (event) => {
     const [x, y] = pointIn(event, canvas);
     const c = Math.floor((x - place.left) / place.wide);
     const r = Math.floor((y - place.top) / place.cell);
     const inside = c >= 0 && r >= 0 && c < map.columns.length && r < map.rows.length;
     return inside ? [r, c] : null;
   };
-  const move = (/** @type {[row: number, column: number]} */ to) => {
+  /** @param {[row: number, column: number]} to */
+  const move = (to) => {
     at = to;
     draw();
     onMove(...at);
@@ -245,11 +300,11 @@ export function heatmap(map, { label, cursor = peak(map), id = "map", most, say,
     if (to) onPick(...to);
   });
   canvas.addEventListener("place", (event) => {
-    at = /** @type {CustomEvent} */ (event).detail;
+    at = event.detail;
     draw();
   });
   canvas.addEventListener("keydown", (event) => {
-    const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
+    const step = STEPS[event.key];
     if (event.key === "Enter") onPick(...at);
     const [bottom, right] = [map.rows.length - 1, map.columns.length - 1];
     if (event.key === "Home" || event.key === "End") {
@@ -259,6 +314,7 @@ export function heatmap(map, { label, cursor = peak(map), id = "map", most, say,
     }
     if (!step) return;
     event.preventDefault();
+    /** @param {number} value @param {number} end */
     const clamp = (value, end) => Math.min(Math.max(value, 0), end);
     move([clamp(at[0] + step[0], bottom), clamp(at[1] + step[1], right)]);
   });
@@ -266,11 +322,13 @@ export function heatmap(map, { label, cursor = peak(map), id = "map", most, say,
   return element("div", {}, fading(element("div", { class: "scroll" }, canvas)), said);
 }
 
+/** @param {DrawnMap} map @param {number} r @param {number} c */
 function numberAt(map, r, c) {
   const value = map.values[r * map.columns.length + c];
   return Number.isNaN(value) ? "–" : value.toFixed(3);
 }
 
+/** @param {DrawnMap} map @param {string} caption */
 export function mapTable(map, caption) {
   const rows = map.rows.map((word, r) => [
     word, ...map.columns.map((_, c) => numberAt(map, r, c)),

@@ -8,6 +8,7 @@ const PATHS = {
 };
 const SVG = "http://www.w3.org/2000/svg";
 
+/** @param {keyof typeof PATHS} name */
 export function icon(name) {
   const node = document.createElementNS(SVG, "svg");
   const path = document.createElementNS(SVG, "path");

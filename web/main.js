@@ -24,15 +24,20 @@ import { walkWanted } from "./views/walk.js";
 import { wayIn } from "./way_in.js";
 
 /**
+ * @typedef {Question & { picture: string, prefix: number[], begun: string[] }} Asked
+ * @typedef {import("./terms.js").Term} Term
+ */
+
+/**
  * The views that apply to this trace; a view lists what it `needs`.
  *
- * @param {Trace} trace
+ * @param {Trace} trace @param {boolean} live @param {boolean} [asks]
  */
 function viewsOf(trace, live, asks = live) {
-  return Object.keys(VIEWS).filter((name) => VIEWS[name].needs?.(trace, live, asks) ?? true);
+  return /** @type {ViewName[]} */ (Object.keys(VIEWS)).filter((name) => VIEWS[name].needs?.(trace, live, asks) ?? true);
 }
 
-/** What the first trace says about a model; later ones contain it only on request. */
+/** What the first trace says about a model; later ones contain it only on request. @param {Pick<RawPage, "findings" | "other" | "before">} raw */
 function knownOf({ findings, other, before }) {
   const { stacks = {}, positions = {} } = findings.layers ?? {};
   // An RNN has no positions; the view would only say so.
@@ -44,7 +49,8 @@ function knownOf({ findings, other, before }) {
 /**
  * The initial state: the model's alignment setting, or the sharpest head of its first trace.
  *
- * @param {Trace} trace
+ * @param {Pick<RawPage, "text" | "other" | "lang">} raw @param {Trace} trace @param {boolean} live
+ * @returns {Changes}
  */
 export function defaultsOf(raw, trace, live) {
   if (!trace.sites.length) return { lang: languageOf(raw), text: raw.text };
@@ -66,6 +72,7 @@ export function defaultsOf(raw, trace, live) {
   };
 }
 
+/** @param {Pick<RawPage, "lang">} raw */
 function languageOf(raw) {
   return raw.lang ?? (navigator.language.startsWith("ko") ? "ko" : "en");
 }
@@ -74,14 +81,14 @@ function languageOf(raw) {
  * `answer`: what a page with a model in it answers requests by; otherwise a live page's server does.
  * `receive`: takes a file, as `header` wants it. `whole`: of a large saved page a promise of its other arrays: until then only the first picture is drawn.
  *
- * @param {any} raw RawPage, or what exported.js makes of a model in the page
+ * @param {OpenedPage} raw
  * @param {HTMLElement} root
  * @param {object} [parts]
  * @param {Answer} [parts.answer]
  * @param {Receive} [parts.receive]
  * @param {Promise<void> | null} [parts.whole]
  */
-export function start(raw, root, { answer = raw.token && serverAt(raw.token), receive = receiverAt(raw.token), whole = null } = {}) {
+export function start(raw, root, { answer = raw.token ? serverAt(raw.token) : undefined, receive = receiverAt(raw.token ?? ""), whole = null } = {}) {
   let partial = Boolean(whole);
   let trace = new Trace(raw);
   const live = Boolean(raw.token);
@@ -95,7 +102,7 @@ export function start(raw, root, { answer = raw.token && serverAt(raw.token), re
     render();
   });
   /** Shows the moment of an address; `open` reads it into the state. */
-  const follow = (open) => {
+  const follow = (/** @type {() => void} */ open) => {
     const asked = /** @type {const} */ (["text", "segment", "picture", "off", "blank", "set"]);
     const before = asked.map((name) => state.get(name)).join("\n");
     open();
@@ -113,7 +120,7 @@ export function start(raw, root, { answer = raw.token && serverAt(raw.token), re
   const opened = trace.sites.length ? trace : undefined;
   trace.page.opened = opened;
   let shown = ""; // the current image; "" is the one that the page opened with
-  const ask = answer && asker(answer, (found, { text, picture, prefix, begun }) => {
+  const ask = answer && asker(answer, (found, /** @type {Asked} */ { text, picture, prefix, begun }) => {
     const { findings, page: { baseline, unforced } } = trace;
     const same = pictures ? picture === shown : text === trace.text && found.segment === trace.segment;
     const whole = same ? baseline || trace : undefined;
@@ -142,6 +149,7 @@ export function start(raw, root, { answer = raw.token && serverAt(raw.token), re
     top.fault(null);
     render();
   }, (fault) => top.fault(fault), (text) => top.say(text));
+  /** @type {Ask | undefined} */
   const again = ask && ((text = trace.text, prefix = [], picture = shown, begun = []) => {
     const segment = state.get("segment"); // null: the first with a word
     const same = pictures ? picture === shown : text === trace.text && (segment ?? trace.segment) === trace.segment;
@@ -156,9 +164,10 @@ export function start(raw, root, { answer = raw.token && serverAt(raw.token), re
   });
   const top = header({ ...raw, live: Boolean(answer) }, state, (given) => {
     if (changed(state) || state.get("node") !== null) state.set({ ...UNCHANGED, node: "" });
-    if (!pictures) state.keep({ text: given.text, segment: given.segment ?? "", gold: "" }); // links belong to the words of one sentence
-    if (!pictures && !given.text.trim()) top.fault("faultEmpty"); // the user is about to type
-    else again(given.text, [], given.picture);
+    const { text } = given;
+    if (text !== undefined) state.keep({ text, segment: given.segment ?? "", gold: "" }); // links belong to the words of one sentence
+    if (text?.trim() === "") top.fault("faultEmpty"); // the user is about to type
+    else again?.(text, [], given.picture);
     remember(state.fragment); // after the question, which it would keep waiting for some milliseconds
   }, receive);
   const project = projector(state);
@@ -166,7 +175,7 @@ export function start(raw, root, { answer = raw.token && serverAt(raw.token), re
   const share = shareMenu();
   const undo = () => {
     state.set(UNCHANGED);
-    again();
+    again?.();
   };
   const rest = element("div");
   const skip = element("a", { class: "skip", href: "#panel", onclick: (event) => {
@@ -177,10 +186,10 @@ export function start(raw, root, { answer = raw.token && serverAt(raw.token), re
   root.replaceChildren(skip, top.node, tours.node, rest);
   showTooltips();
   // Tables that are filled when they are opened.
-  rest.addEventListener("toggle", (event) => queueMicrotask(() => markTerms(event.target, document.documentElement.lang)), true);
+  rest.addEventListener("toggle", (event) => queueMicrotask(() => markTerms(/** @type {HTMLElement} */ (event.target), document.documentElement.lang)), true);
 
   /** Whether a view needs no more than the first arrays, while the others are still being unpacked. */
-  function isEarly(name) {
+  function isEarly(/** @type {ViewName} */ name) {
     return name === "overview" && !state.get("tour") && !state.get("game") && siteOf(trace, state).here;
   }
 
@@ -194,7 +203,7 @@ export function start(raw, root, { answer = raw.token && serverAt(raw.token), re
     const pinned = board.current();
     trace.page.pinned = pinned;
     const names = viewsOf(trace, live, Boolean(ask));
-    const name = names.includes(state.get("view")) ? state.get("view") : names[0];
+    const name = names.find((each) => each === state.get("view")) ?? names[0];
     trace.page.partial = partial;
     rest.inert = partial;
     if (partial && !isEarly(name)) return;
@@ -219,6 +228,7 @@ export function start(raw, root, { answer = raw.token && serverAt(raw.token), re
     view.controls.forEach((control, i) => {
       control.querySelector("select, input")?.setAttribute("id", `control-${name}-${i}`);
     });
+    /** @type {ReturnType<typeof besideView>} */
     const beside = name === "compare" ? { says: [], body: [] } : besideView(trace, state, text);
     const named = known.placed ? text : { ...text, layers: text.layersOnly };
     const lang = document.documentElement.lang;
@@ -253,7 +263,7 @@ export function start(raw, root, { answer = raw.token && serverAt(raw.token), re
   const gone = pictures ? state.get("picture") !== "" : state.get("text") !== raw.text || state.get("segment") !== null;
   if (again && gone) again(state.get("text"), [], state.get("picture"));
   return {
-    /** Draws another trace, perhaps of another model, with everything that was chosen. */
+    /** Draws another trace, perhaps of another model, with everything that was chosen. @param {OpenedPage} found */
     show(found) {
       trace = new Trace(found);
       known = knownOf(found);
@@ -268,7 +278,7 @@ export function start(raw, root, { answer = raw.token && serverAt(raw.token), re
 /**
  * Without an alignment setting: the sharpest head, because the mean of many is nearly uniform.
  *
- * @param {Trace} trace @param {Unit} unit
+ * @param {Trace} trace @param {Unit} unit @param {"reads" | "writes"} reading
  */
 function headToOpen(trace, unit, reading) {
   const site = trace.of(trace.parts()[0]).at(-1);
@@ -278,14 +288,15 @@ function headToOpen(trace, unit, reading) {
 /**
  * The controls of a view, out of the way until they are wanted.
  *
- * @param {Trace} trace @param {State} state
+ * @param {HTMLElement[]} controls @param {Trace} trace @param {State} state @param {Words} text
  */
 function moreOf(controls, trace, state, text) {
   if (!controls.length) return [];
   const lang = document.documentElement.lang;
   const kind = siteOf(trace, state).part === "cross" ? "cross" : "self";
+  /** @type {Record<string, Term | undefined>} */
   const terms = { [text.part]: kind, [text.value]: "norm", [text.unit]: "token" }; // labels that are not terms themselves
-  const named = (control) => control.querySelector("span").textContent;
+  const named = (/** @type {HTMLElement} */ control) => control.querySelector("span")?.textContent ?? "";
   return [element("details", { id: "more" }, element("summary", {}, text.more),
     element("form", { class: "controls", onsubmit: (event) => event.preventDefault() },
       ...controls.map((control) => withTerm(control, terms[named(control)] ?? termIn(named(control), lang), text, lang))))];

@@ -6,6 +6,7 @@ import { percentOf } from "./overview/facts.js";
 import { readable } from "./trace.js";
 import { cellOpened, rowName } from "./views/board.js";
 
+/** @type {Record<string, number>} */
 const DEEP = { overview: 0, grid: 0, board: 1, scrubber: 1, row: 3, walk: 3 }; // how deep in the path a view is
 
 /**
@@ -13,7 +14,7 @@ const DEEP = { overview: 0, grid: 0, board: 1, scrubber: 1, row: 3, walk: 3 }; /
  *
  * The number is the weight of the map's cell in the head that is shown: the same in all of these views.
  *
- * @param {Trace} trace @param {State} state @param {Words} words
+ * @param {Trace} trace @param {string} name @param {string[]} names @param {State} state @param {Words} words
  */
 export function pathOf(trace, name, names, state, words) {
   if (!(name in DEEP)) return [];

@@ -41,8 +41,9 @@ interface RawTrace {
   findings: RawFindings;
   tree: null;
   kind: Kind;
-  version: string;
-  walk: RawWalk | null;
+  /** A model in the page has none, and records no vectors for a walk. */
+  version?: string;
+  walk?: RawWalk | null;
 }
 
 interface Axis {
@@ -90,8 +91,9 @@ interface Step {
   token: string;
   log_probability: number;
   best: [string, number][];
-  ids: number[];
-  partitions: number[];
+  /** What a model in the page answers has none, nor what they add up to. */
+  ids?: number[];
+  partitions?: number[];
   gate: number | null;
 }
 
@@ -159,10 +161,10 @@ interface StackLayers {
 }
 
 interface StackPositions {
-  kind: string;
+  kind: "sinusoidal" | "learned" | "rotary" | "alibi" | "relative" | "index" | "fraction" | "binary" | "none" | "recurrent" | "recurrent-both" | "other";
   same?: string;
   picture?: RawArray;
-  rows: string;
+  rows: "position" | "distance";
   columns: string;
   curves: Record<string, number[]>;
 }
@@ -225,16 +227,96 @@ interface RawRun {
   validation: Record<string, Point[]>;
   tested: [string, number, string][];
   examples: string[][];
-  commands: [string, string][];
+  commands: ["look" | "use" | "serve", string][];
 }
 
 /** Step, minutes, value. */
 type Point = [number, number, number];
 
+/** The page of head cards: `inspection/page/cards_page.py`. */
+interface RawCards {
+  data: string;
+  count: number;
+  unit: "sentences" | "pictures";
+  furthest: number;
+  models: { name: string; heads: RawCard[] }[];
+}
+
+/** What one head does, by `inspection/heads/cards.py`. */
+type RawCard = TextCard | GridCard;
+
+interface CardMeasures {
+  site: string;
+  layer: number;
+  head: number;
+  role: string;
+  entropy: number;
+  uniform_share: number;
+  confidence: number;
+  importance: number;
+  raw_importance: number;
+  confidence_with_end?: number;
+  first?: number;
+  last?: number;
+  previous?: number;
+  same?: number;
+  next?: number;
+  start?: number;
+  end?: number;
+  punctuation?: number;
+  rarest?: number;
+  most_previous?: number;
+  most_same?: number;
+  most_next?: number;
+  precision?: number | null;
+  error_rate?: number | null;
+  near?: number;
+  distance?: number;
+  even_distance?: number;
+  beyond?: number;
+  residual_gate?: number;
+  pointing?: number;
+  in_box?: number;
+  even_in_box?: number;
+}
+
+/** Over words or tokens. */
+interface TextCard extends CardMeasures {
+  part: Part;
+  offsets: number[];
+  nearest: [role: string, measure: number, bound: number] | null;
+  where?: undefined;
+  left_out?: undefined;
+  reading?: undefined;
+}
+
+/** Over the cells of an image. */
+interface GridCard extends CardMeasures {
+  part: "cross" | "image";
+  grid: Pair<number>;
+  where: number[][];
+  offsets?: number[][];
+  left_out: Record<string, string>;
+  nouns?: number;
+  reading?: "writes" | "reads";
+  nearest?: undefined;
+}
+
+interface TourNeeds {
+  reads?: Kind["reads"][];
+  writes?: Kind["writes"][];
+  parts?: Part[];
+  heads?: number;
+  output?: true;
+  mask?: true;
+  scores?: true;
+  recurrent?: true;
+}
+
 interface Tour {
   name: string;
   title: ByLanguage<string>;
   text: ByLanguage<string>;
-  needs: Record<string, unknown>;
+  needs: TourNeeds;
   steps: { link: string; text: ByLanguage<string> }[];
 }

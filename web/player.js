@@ -6,6 +6,7 @@ import { remember } from "./state.js";
 const SPEEDS = [["0.5", "0.5 ×"], ["1", "1 ×"], ["2", "2 ×"], ["4", "4 ×"]];
 const IN_SIGHT = 0.25; // the part of the picture, or of the screen, that is in sight before it moves by itself
 
+/** @type {Set<string>} */
 const seen = new Set(); // what has played by itself since the page was opened
 
 /** Whether the reader's system asks for less motion. */
@@ -14,25 +15,34 @@ export function still() {
 }
 
 /**
+ * The ms in which a moment happens and stays.
+ *
+ * @typedef {{ sweep: number, hold: number }} Moment
+ * @typedef {{ at: number, playing: boolean, showing: boolean, byHand: boolean, end: number, frame: number, began: number, passed: number, done: (() => void) | null }} Now
+ */
+
+/**
  * A player.
  *
- * name: of its buttons' ids. stage: what takes the keys, and has to be in sight while something moves. moments: each
- * with `sweep` and `hold`, the ms in which it happens and stays. at: the one that it opens at. `shows`: { to,
- * once, pace }: until where it plays by itself, if `once`, when it is first seen, and pace(moment), [sweep, hold] there
- * and in films.
- * draw(at, share) draws a moment that has happened by a share; tell(at, { playing, showing, byHand }) says it.
+ * name: of its buttons' ids. stage: what takes the keys, and has to be in sight while something moves. at: the moment
+ * that it opens at. `shows`: until where it plays by itself, if `once`, when it is first seen, and [sweep, hold] there
+ * and in films. `draw` draws a moment that has happened by a share; `tell` says it.
+ *
+ * @template {Moment} M
+ * @param {{ name: string, stage: HTMLElement, moments: M[], at: number, shows: { to: number, once: boolean, pace: (moment: M) => number[] },
+ *   state: State, words: Words, draw: (at: number, share: number) => void, tell: (at: number, now: Now) => void }} options
  *
  * Returns the bar of buttons; `go(to, moving)`; `redraw()`, where the picture has changed its size;
  * `film(node)`, what plays in a node from beginning to end, as films want it.
  */
 export function player({ name, stage, moments, at: first, shows, state, words, draw, tell }) {
   const last = moments.length - 1;
-  /** @type {{ at: number, playing: boolean, showing: boolean, byHand: boolean, end: number, frame: number, began: number, passed: number, done: (() => void) | null }} */
+  /** @type {Now} */
   const now = { at: first, playing: false, showing: false, byHand: false, end: last, frame: 0, began: 0, passed: 0, done: null };
 
   const speed = () => (now.showing ? 1 : Number(state.get("speed")));
   const pace = () => (now.showing ? shows.pace(moments[now.at]) : [moments[now.at].sweep, moments[now.at].hold]);
-  const run = (time) => {
+  const run = (/** @type {number} */ time) => {
     if (!stage.isConnected) return;
     now.passed = Math.max(0, time - now.began) * speed(); // a frame's time may be before the click that began it
     const [sweep, hold] = pace();
@@ -48,6 +58,7 @@ export function player({ name, stage, moments, at: first, shows, state, words, d
     now.began = performance.now() - from / speed();
     now.frame = requestAnimationFrame(run);
   };
+  /** @param {number} at @param {boolean} moving */
   function to(at, moving) {
     now.at = Math.min(Math.max(at, 0), last);
     cancelAnimationFrame(now.frame);
@@ -55,6 +66,7 @@ export function player({ name, stage, moments, at: first, shows, state, words, d
     if (!moving || still()) draw(now.at, 1);
     else move();
   }
+  /** @param {number} from @param {number} [end] @param {boolean} [showing] @param {Now["done"]} [done] */
   function play(from, end = last, showing = false, done = null) {
     Object.assign(now, { playing: true, showing, end, done });
     to(from, true);
@@ -68,7 +80,7 @@ export function player({ name, stage, moments, at: first, shows, state, words, d
     now.done?.();
     now.done = null;
   }
-  /** By hand: what plays stops. */
+  /** By hand: what plays stops. @param {number} at @param {boolean} moving */
   function go(at, moving) {
     if (now.playing) pause();
     now.byHand = true;
@@ -80,6 +92,7 @@ export function player({ name, stage, moments, at: first, shows, state, words, d
     else play(now.at === last ? 0 : now.at);
   };
 
+  /** @type {(id: string, sign: string, label: string, onclick: () => void) => HTMLButtonElement} */
   const button = (id, sign, label, onclick) =>
     element("button", { type: "button", id: `${name}-${id}`, "aria-label": label, title: label, onclick }, sign);
   const start = button("play", "", words.playerPlay, toggle);
@@ -107,17 +120,19 @@ export function player({ name, stage, moments, at: first, shows, state, words, d
     tell(now.at, now);
   }
   stage.addEventListener("keydown", (event) => {
+    /** @type {number | undefined} */
     const by = { ArrowRight: 1, ArrowLeft: -1, Home: -now.at, End: last - now.at }[event.key];
-    if (event.target !== stage || (by === undefined && event.key !== " ")) return;
+    const space = event.key === " ";
+    if (event.target !== stage || (by === undefined && !space)) return;
     event.preventDefault();
-    if (event.key === " ") toggle();
+    if (by === undefined) toggle();
     else go(now.at + by, by === 1);
   });
   stage.addEventListener("replay", () => now.playing || to(now.at, true)); // of a tour, which points at the moment
   watch();
   update();
   draw(now.at, 1);
-  const film = (node) => ({ node, play: (done) => {
+  const film = (/** @type {HTMLElement} */ node) => ({ node, play: (/** @type {() => void} */ done) => {
     if (now.playing) pause();
     play(0, last, true, done);
   } });

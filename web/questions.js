@@ -11,16 +11,15 @@ const FADED = 48; // px at an edge behind which there are more tabs
  *
  * Returns the rows, and the id of the tab that names the panel.
  *
- * @param {State} state @param {string} lang
+ * @param {ViewName[]} names @param {ViewName} shown @param {State} state @param {Words} text @param {string} lang
  */
 export function questionTabs(names, shown, state, text, lang) {
-  const views = Object.fromEntries(Object.entries(QUESTIONS)
-    .map(([question, own]) => [question, Object.keys(own).filter((name) => names.includes(name))])
-    .filter(([, own]) => own.length));
-  const question = Object.keys(views).find((each) => views[each].includes(shown)) ?? "";
-  const asked = Object.keys(views).map((each) => ({ id: `question-${each}`, on: each === question,
-    text: text[`question_${each}`], open: () => each !== question && state.set({ view: views[each][0] }) }));
-  const own = views[question].map((name) => ({ id: `tab-${name}`, on: name === shown, text: text[name], term: termIn(text[name], lang),
+  const all = /** @type {[keyof typeof QUESTIONS, object][]} */ (Object.entries(QUESTIONS))
+    .map(([question, views]) => ({ question, views: names.filter((name) => name in views) })).filter(({ views }) => views.length);
+  const { question, views } = all.find((each) => each.views.includes(shown)) ?? all[0];
+  const asked = all.map((each) => ({ id: `question-${each.question}`, on: each.question === question,
+    text: text[`question_${each.question}`], open: () => each.question !== question && state.set({ view: each.views[0] }) }));
+  const own = views.map((name) => ({ id: `tab-${name}`, on: name === shown, text: text[name], term: termIn(text[name], lang),
     open: () => state.set({ view: name }) }));
   return {
     rows: [row(asked, text.questions, "questions"), row(own, text.viewsOf(text[`question_${question}`]), "views")],
@@ -28,18 +27,22 @@ export function questionTabs(names, shown, state, text, lang) {
   };
 }
 
-/** Scrolls the rows to their chosen tabs. Not by `scrollIntoView`, which would make the Tab key begin there and not at the top. */
+/** Scrolls the rows to their chosen tabs. Not by `scrollIntoView`, which would make the Tab key begin there and not at the top. @param {HTMLElement[]} rows */
 export function showChosenTabs(rows) {
   for (const nav of rows) {
-    const chosen = nav.querySelector("[aria-selected='true']");
+    const chosen = /** @type {HTMLElement} */ (nav.querySelector("[aria-selected='true']"));
     const [left, right] = [chosen.offsetLeft, chosen.offsetLeft + chosen.offsetWidth];
     if (left < nav.scrollLeft) nav.scrollLeft = left - FADED;
     else if (right > nav.scrollLeft + nav.clientWidth) nav.scrollLeft = right - nav.clientWidth + FADED;
   }
 }
 
+/**
+ * @param {{ id: string, on: boolean, text: string, term?: string, open: () => void }[]} tabs
+ * @param {string} label @param {string} kind
+ */
 function row(tabs, label, kind) {
-  const open = (tab) => {
+  const open = (/** @type {(typeof tabs)[0]} */ tab) => {
     tab.open();
     byId(tab.id).focus();
   };
@@ -53,11 +56,11 @@ function row(tabs, label, kind) {
     tabindex: tab.on ? "0" : "-1",
     onclick: tab.open,
     onkeydown: (event) => {
-      const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-      const end = { Home: 0, End: tabs.length - 1 }[event.key];
-      if (!step && end === undefined) return;
+      /** @type {number | undefined} */
+      const to = { ArrowLeft: i - 1, ArrowRight: i + 1, Home: 0, End: -1 }[event.key];
+      if (to === undefined) return;
       event.preventDefault();
-      open(tabs[end ?? (i + step + tabs.length) % tabs.length]);
+      open(tabs[(to + tabs.length) % tabs.length]);
     },
   }, tab.text));
   return fading(element("nav", { role: "tablist", class: kind, "aria-label": label }, ...buttons));

@@ -5,12 +5,12 @@ import { LIMITS } from "./state.js";
 
 const FIELDS = /** @type {const} */ (["temperature", "top", "tokens"]);
 
-/** As the model reads it: see model/language_model.js. */
+/** As the model reads it: see model/language_model.js. @param {State} state */
 export function writingOf(state) {
   return { temperature: state.get("temperature"), topK: state.get("top"), tokens: state.get("tokens"), seed: state.get("seed") };
 }
 
-/** The fields, and a button that draws another text. `onChange`: the text is to be written again. */
+/** The fields, and a button that draws another text. `onChange`: the text is to be written again. @param {State} state @param {() => void} onChange */
 export function sampler(state, onChange) {
   const names = FIELDS.map((name) => ({ name, label: element("span", {}) }));
   const fields = names.map(({ name, label }) => {
@@ -28,7 +28,7 @@ export function sampler(state, onChange) {
     state.keep({ seed: state.get("seed") + 1 });
     onChange();
   } });
-  const update = (text) => {
+  const update = (/** @type {Partial<Words>} */ text) => {
     for (const { name, label } of names) if (text[name]) label.textContent = text[name];
     if (text.again) again.textContent = text.again;
     again.disabled = !(state.get("temperature") > 0);

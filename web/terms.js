@@ -8,16 +8,17 @@ const PARTICLES = "은|는|이|가|을|를|과|와|의|에|로|으로|도|만|�
 const MARKED = ".help, th[scope=col], figcaption, caption, p.muted, .part-name, .chips > span, .cell-facts";
 const FAR = 8; // px between a term and its tooltip
 
-/** @type {[string, ByLanguage<[term: string, sentence: string, also?: string[]]>][]} */
-const TERMS = Object.entries(GLOSSARY);
+/** @typedef {keyof typeof GLOSSARY} Term */
 
-/** @type {Record<string, { ids: Map<string, string>, found: RegExp }>} */
+const TERMS = /** @type {[Term, ByLanguage<[term: string, sentence: string, also?: string[]]>][]} */ (Object.entries(GLOSSARY));
+
+/** @type {Record<string, { ids: Map<string, Term>, found: RegExp }>} */
 const patterns = {};
 
 /** @param {Language} lang */
 function patternOf(lang) {
   patterns[lang] ??= (() => {
-    const forms = TERMS.flatMap(([id, { [lang]: [term, , also = []] }]) => [term, ...also].map((form) => [form, id]));
+    const forms = TERMS.flatMap(([id, { [lang]: [term, , also = []] }]) => [term, ...also].map((form) => /** @type {const} */ ([form, id])));
     forms.sort(([a], [b]) => b.length - a.length);
     const any = forms.map(([form]) => form.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("|");
     const end = lang === "ko" ? `(?=$|[^\\p{L}\\p{N}]|(?:${PARTICLES}))` : "(?![\\p{L}\\p{N}-])";
@@ -29,12 +30,12 @@ function patternOf(lang) {
 /**
  * The id of the first term in a text; undefined if there is none.
  *
- * @param {string} lang
+ * @param {string} text @param {string} lang
  */
 export function termIn(text, lang) {
   const { ids, found } = patternOf(known(lang));
   const [first] = text.match(found) ?? [];
-  return first && ids.get(first.toLowerCase());
+  return first ? ids.get(first.toLowerCase()) : undefined;
 }
 
 /**
@@ -48,7 +49,7 @@ function known(lang) {
 /**
  * A text with the first occurrence of every term as a button with a tooltip.
  *
- * @param {string} lang
+ * @param {string} text @param {string} lang
  */
 export function explained(text, lang) {
   const { ids, found } = patternOf(known(lang));
@@ -57,7 +58,7 @@ export function explained(text, lang) {
   let end = 0;
   for (const match of text.matchAll(found)) {
     const id = ids.get(match[0].toLowerCase());
-    if (seen.has(id)) continue;
+    if (!id || seen.has(id)) continue;
     seen.add(id);
     nodes.push(text.slice(end, match.index), termButton(id, match[0]));
     end = match.index + match[0].length;
@@ -65,6 +66,7 @@ export function explained(text, lang) {
   return [...nodes, text.slice(end)];
 }
 
+/** @param {string} id @param {string} text */
 function termButton(id, text) {
   return element("button", { type: "button", class: "term", "data-term": id, "aria-describedby": `term-${id}` }, text);
 }
@@ -72,7 +74,7 @@ function termButton(id, text) {
 /**
  * A control, followed by a button that explains the term of its label.
  *
- * @param {Words} words @param {string} lang
+ * @param {HTMLElement} control @param {Term | undefined} id @param {Words} words @param {string} lang
  */
 export function withTerm(control, id, words, lang) {
   if (!id) return control;
@@ -85,7 +87,7 @@ export function withTerm(control, id, words, lang) {
 /**
  * Turns the terms of a view's headings and captions into buttons.
  *
- * @param {string} lang
+ * @param {ParentNode} root @param {string} lang
  */
 export function markTerms(root, lang) {
   for (const node of root.querySelectorAll(MARKED)) {

@@ -256,11 +256,22 @@ export class Trace {
   of(part) {
     return this.sites.filter((site) => site.part === part);
   }
+
+  /**
+   * The rows and columns of an axis of cells.
+   *
+   * @param {string} axis
+   */
+  gridOf(axis) {
+    const { grid } = this.axes[axis];
+    if (!grid) throw new Error(`${axis} is no image`);
+    return grid;
+  }
 }
 
-/** @param {number[]} values */
+/** @param {number[] | Vector} values */
 export function total(values) {
-  return values.reduce((sum, value) => sum + value, 0);
+  return /** @type {number[]} */ (values).reduce((sum, value) => sum + value, 0);
 }
 
 /**

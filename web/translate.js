@@ -8,15 +8,36 @@ const PAUSE = 350; // milliseconds without a key, after which the text is transl
 const UNSURE = 0.5; // words below this probability are underlined
 const BUSY = new Set([429, 503]);
 
+/**
+ * A model, and all that are served: `box` in serving/http/app.py.
+ *
+ * @typedef {{ id: string, name: string, source: string, target: string, languages: Record<string, string>, pairs: Pair<string>[], layers: number, calibrated: string }} Model
+ * @typedef {{ models: Model[], others: string[], key: boolean }} Served
+ *
+ * A translation with what was asked about it: `translation_facts` in serving/http/api/explaining.py. A link is from a
+ * word of the text to one of the translation, with its weight.
+ *
+ * @typedef {{ piece: string, log_probability: number | null } & ({ start: number, end: number } | { start: null, end: null })} Token
+ * @typedef {[of: number, to: number, weight: number | null]} Link
+ * @typedef {{ text: string, notes: string[], unknown_words?: string[], missing_terms?: string[], confidence: number | null, tokens: Token[], source_tokens: Token[],
+ *   alignment?: Link[], attention: { matrix: number[][] }, alternatives: { text: string }[] }} Translated
+ * @typedef {Translated & { source: string }} Line
+ */
+
+/** @type {Served} */
 const data = JSON.parse(byId("data").textContent ?? "");
 const page = byId("page");
-/** @type {Record<string, any>} */
+/**
+ * `answers`: of each line of the text, null of an empty one; `layer`: null is the last one.
+ *
+ * @type {{ language: string, model: string, from: string, to: string, text: string, terms: string, answers: (Line | null)[], layer: number | null, key: string, said: string, timer: number, asked: AbortController | null }}
+ */
 const state = {
   language: (navigator.language || "en").startsWith("ko") ? "ko" : "en",
-  model: data.models[0]?.id, from: "", to: "", text: "", terms: "", answers: [], layer: null, matrix: null, key: "", said: "", timer: 0, asked: null,
+  model: data.models[0]?.id ?? "", from: "", to: "", text: "", terms: "", answers: [], layer: null, key: "", said: "", timer: 0, asked: null,
 };
 const words = () => BOX_WORDS[state.language === "ko" ? "ko" : "en"];
-const model = () => data.models.find((each) => each.id === state.model);
+const model = () => data.models.find((each) => each.id === state.model) ?? data.models[0];
 /** The chosen pair of a model of several: any two of its languages, or its pairs. */
 const between = () => {
   const { languages, pairs, source, target } = model();
@@ -27,12 +48,12 @@ const between = () => {
   const targets = pairs.length ? pairs.filter((pair) => pair[0] === read).map((pair) => pair[1]) : codes.filter((code) => code !== read);
   return { source: read, target: targets.includes(state.to) ? state.to : targets[0], sources, targets };
 };
-/** @type {Record<string, any>} */
-const parts = {};
-/** A language in the page's own language; its code where the browser does not know it. */
+/** Made by `frame`, if there is a model. */
+const parts = /** @type {{ input: HTMLTextAreaElement, terms: HTMLTextAreaElement, attention: HTMLDetailsElement } & Record<"written" | "source" | "sure" | "notes" | "said" | "others" | "examples" | "inside", HTMLElement>} */ ({});
+/** A language in the page's own language; its code where the browser does not know it. @param {string} code */
 const languageName = (code) => {
   try {
-    return code ? new Intl.DisplayNames([state.language], { type: "language", fallback: "code" }).of(code) : "";
+    return code ? new Intl.DisplayNames([state.language], { type: "language", fallback: "code" }).of(code) ?? code : "";
   } catch {
     return code; // it is not a code of the standard
   }
@@ -53,6 +74,7 @@ function frame() {
     return;
   }
   const pair = between();
+  /** @type {(label: string, codes: string[], code: string, name: "from" | "to") => HTMLElement} */
   const language = (label, codes, code, name) => choice(label, codes.map((each) => [each, languageName(each)]), code, (chosen) => {
     state[name] = chosen;
     frame();
@@ -102,14 +124,14 @@ function frame() {
   show();
 }
 
-/** What is served: the languages of the one model, or the program's name. */
+/** What is served: the languages of the one model, or the program's name. @param {ReturnType<typeof words>} own */
 function titleOf(own) {
   const [only, other] = data.models;
   if (!only || other || !only.source || !only.target) return "jumok";
   return `${own.pair(languageName(only.source), languageName(only.target))} · ${only.id} · jumok`;
 }
 
-/** Sentences to click, while there is no text: in the languages that the page has some for. */
+/** Sentences to click, while there is no text: in the languages that the page has some for. @param {string} code */
 function examplesOf(code) {
   const texts = SENTENCES[code.split("-")[0]] ?? [];
   parts.examples = element("div", { class: "examples", role: "group", "aria-label": words().examples }, ...texts.map((text) => element("button", {
@@ -129,13 +151,14 @@ function inside() {
 
 function programs() {
   const address = new URL(".", location.href).href.replace(/\/$/, ""); // a proxy may serve the page under a path
-  const pair = data.models.length ? between() : {};
+  const pair = data.models.length ? between() : { source: "", target: "" };
   return element("details", {}, element("summary", {}, words().api),
     element("pre", {}, `curl ${address}/translate -d q="..." -d source=${pair.source || "en"} -d target=${pair.target || "ko"}\ncurl ${address}/v1/models\n${address}/openapi.json`));
 }
 
 const plain = () => state.answers.map((each) => each?.text ?? "").join("\n");
 
+/** @param {number} pause */
 function later(pause) {
   state.text = parts.input.value;
   clearTimeout(state.timer);
@@ -156,8 +179,8 @@ async function translate() {
   say(words().working);
   const found = await ask({ text: given, glossary: glossary(), alternatives: 2, return: ["tokens", "alignment", "confidence", "alternatives"] }, asked.signal);
   if (!found || asked !== state.asked) return;
-  const answers = found.answers[Symbol.iterator]();
-  state.answers = lines.map((line) => (line.trim() ? { ...answers.next().value, source: line } : null));
+  let at = 0;
+  state.answers = lines.map((line) => (line.trim() ? { ...found.answers[at++], source: line } : null));
   const missing = found.answers.flatMap((each) => each.missing_terms ?? []);
   state.said = missing.length ? words().missing(missing.join(", ")) : "";
   show();
@@ -169,7 +192,9 @@ function glossary() {
   return Object.fromEntries(pairs.filter(([term, translation, more]) => term && translation && more === undefined));
 }
 
+/** @param {Record<string, unknown>} body @param {AbortSignal} [signal] @returns {Promise<{ answers: Translated[] } | null>} */
 async function ask(body, signal) {
+  /** @type {Record<string, string>} */
   const headers = { "Content-Type": "application/json" };
   const { source, target, sources } = between();
   if (state.key) headers.Authorization = `Bearer ${state.key}`;
@@ -187,6 +212,7 @@ async function ask(body, signal) {
   return null;
 }
 
+/** @param {string} text */
 function say(text) {
   state.said = text;
   parts.said.textContent = text;
@@ -196,7 +222,7 @@ function show() {
   say(state.said);
   parts.source.replaceChildren();
   parts.written.replaceChildren(...state.answers.map((each) => element("p", {}, ...(each ? line(each) : ["\u00a0"]))));
-  const sure = state.answers.filter((each) => each && each.confidence !== null).map((each) => each.confidence);
+  const sure = state.answers.map((each) => each?.confidence ?? null).filter((each) => each !== null);
   parts.sure.textContent = sure.length 
     ? words().sure(Math.round(100 * Math.min(...sure))) + (model().calibrated ? "" : ` (${words().uncalibrated})`) : "";
   parts.sure.title = model().calibrated ? `${words().worth}: ${model().calibrated}` : words().own;
@@ -214,14 +240,14 @@ function show() {
   if (parts.attention.open) attention();
 }
 
-/** The words of a translation; each shows the words of the text that it is aligned with. */
+/** The words of a translation; each shows the words of the text that it is aligned with. @param {Line} answer */
 function line(answer) {
   const found = [];
   const spans = wordSpans(answer.text);
   for (const [place, { start, end, first, after }] of spans.entries()) {
-    const own = answer.tokens.filter((each) => each.start !== null && each.end > first && each.start < after && each.log_probability !== null);
-    const worst = Math.min(0, ...own.map((each) => each.log_probability));
-    const lit = (event) => light(answer, place, event.type !== "pointerleave" && event.type !== "blur");
+    const own = answer.tokens.filter((each) => each.start !== null && each.end > first && each.start < after);
+    const worst = Math.min(0, ...own.map((each) => each.log_probability ?? 0));
+    const lit = (/** @type {Event} */ event) => light(answer, place, event.type !== "pointerleave" && event.type !== "blur");
     found.push(element("span", {
       tabindex: "0", class: Math.exp(worst) < UNSURE ? "unsure" : "",
       onpointerenter: lit, onpointerleave: lit, onfocus: lit, onblur: lit,
@@ -230,15 +256,16 @@ function line(answer) {
   return found;
 }
 
-/** Where words are in a text, which plain spaces separate: places in it, and code points, which the server counts. */
+/** Where words are in a text, which plain spaces separate: places in it, and code points, which the server counts. @param {string} text */
 function wordSpans(text) {
-  const points = (place) => [...text.slice(0, place)].length;
+  const points = (/** @type {number} */ place) => [...text.slice(0, place)].length;
   return [...text.matchAll(/[^ ]+/gu)].map((each) => {
     const [start, end] = [each.index, each.index + each[0].length];
     return { start, end, first: points(start), after: points(end) };
   });
 }
 
+/** @param {Line} answer @param {number} place of a word @param {boolean} on */
 function light(answer, place, on) {
   const links = (answer.alignment ?? []).filter(([, to]) => to === place);
   if (!on || !links.length) {
@@ -263,9 +290,9 @@ async function attention() {
   if (!found) return;
   const [one] = found.answers;
   const columns = [...one.source_tokens.map((each) => each.piece), "END"];
-  const cell = (weight) => {
+  const cell = (/** @type {number} */ weight) => {
     const node = element("td", { title: weight.toFixed(3) });
-    node.style.setProperty("--weight", weight);
+    node.style.setProperty("--weight", String(weight));
     return node;
   };
   const layers = Array.from({ length: model().layers }, (_, number) => [String(number), `${number + 1} · ${own.mean}`]);

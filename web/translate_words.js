@@ -1,6 +1,6 @@
 /** The texts of the page with the translation box. */
 
-/** Sentences to begin with, by the language that is translated from. */
+/** Sentences to begin with, by the language that is translated from. @type {Record<string, string[]>} */
 export const SENTENCES = {
   de: ["Der Hund schläft im Garten.", "Wann fährt der nächste Zug?"],
   en: ["The dog sleeps in the garden.", "When does the next train leave?"],
@@ -12,7 +12,7 @@ export const SENTENCES = {
   zh: ["狗在花园里睡觉。", "下一班火车什么时候开？"],
 };
 
-/** @satisfies {Texts} */
+/** @satisfies {TextsWith<{ wait: (seconds: number) => string, sure: (percent: number) => string }>} */
 export const BOX_WORDS = {
   en: {
     title: "Translate",

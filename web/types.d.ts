@@ -20,16 +20,28 @@ interface Chosen {
   get<N extends keyof Values>(name: N): Values[N];
 }
 
-/** A text of the page, or what makes one of numbers and words. */
-type PageText = string | number | boolean | ((...given: any[]) => unknown) | PageText[] | { [name: string]: PageText };
-type Texts = ByLanguage<{ [name: string]: PageText }>;
+/** A text of the page, or what makes one of other texts; `Function`: of numbers and the like, which `TextsWith` names. */
+type PageText = string | number | boolean | ((...texts: string[]) => string) | Function | PageText[] | { [name: string]: PageText };
+/** Texts among which are these. */
+type Some<T> = T & { [name: string]: PageText };
+type TextsWith<T> = ByLanguage<Some<T>>;
+type Texts = TextsWith<unknown>;
+
+type Listeners = { [N in keyof HTMLElementEventMap as `on${N}`]?: (event: HTMLElementEventMap[N]) => void };
+
+/** What `element` in dom.js sets. */
+interface Attributes extends Listeners {
+  [name: string]: string | number | boolean | null | undefined | ((event: never) => void);
+}
 
 /** One of the views: see docs/adding.md. */
-interface View {
-  (trace: Trace, state: State, words: Words, ask?: Ask): Shown;
-  /** Whether there is something to show; views without it always have. `live`: a server can change the model. `asks`: something answers texts. */
-  needs?: (trace: Trace, live: boolean, asks: boolean) => boolean;
-}
+type View = (trace: Trace, state: State, words: Words, ask?: Ask) => Shown;
+/** Whether a view has something to show; views without it always have. `live`: a server can change the model. `asks`: something answers texts. */
+type Needs = (trace: Trace, live: boolean, asks: boolean) => boolean;
+type ViewOfTab = View & { needs?: Needs };
+
+type ViewName = import("./views/catalog.js").ViewName;
+type Taken = import("./taking/menu.js").Taken;
 
 /** What a view shows. */
 interface Shown {
@@ -40,7 +52,7 @@ interface Shown {
   /** Whether the path, the help and the controls come last. */
   aboutBelow?: boolean;
   /** What the picture of the view shows of the text, so that the header need not. */
-  pictured?: { read: boolean; written: boolean; line: Element | null };
+  pictured?: { read: boolean; written: boolean; line: HTMLElement | null };
   /** What moves in it, to be filmed. */
   film?: { node: HTMLElement; play: (done: () => void) => void } | null;
   /** Between the controls and what is compared. */
@@ -90,6 +102,9 @@ interface RawAnswer extends RawTrace {
   all?: number;
   error?: undefined;
 }
+
+/** What a page opens with: what Python wrote, or what a model in the page answered. `samples`: it can draw texts. */
+type OpenedPage = RawPage & RawAnswer & { title?: string; samples?: boolean };
 
 type Answer = (question: Question, waiting?: Waiting) => Promise<RawAnswer | { error: Fault }>;
 
@@ -193,3 +208,92 @@ interface MeasuredHead {
   entropy?: number;
   confidence?: number;
 }
+
+/** Values by names, of which a name may be none. */
+type ByName<T> = { [name: string]: T | undefined };
+/** Numbers on the scale of a map. */
+type Scaled = Pick<DrawnMap, "columns" | "rested" | "diverging" | "most"> & { values: ArrayLike<number> };
+/** Rows and columns of the cells of an image. */
+type Grid = Pair<number>;
+type Box = [left: number, top: number, width: number, height: number];
+interface HTMLElementEventMap {
+  /** Moves the cursor of a map: heatmap.js. */
+  place: CustomEvent<[row: number, column: number]>;
+}
+
+/** Of the overview, comparisons and tours. */
+
+type Cursor = ReturnType<typeof import("./cursor.js").cursorIn>;
+type Facts = ReturnType<typeof import("./overview/facts.js").factsOf>;
+type Side = ReturnType<typeof import("./compare/difference.js").sideOf>;
+type WordPair = import("./compare/align.js").WordPair;
+
+/** A drop of a log-probability in nats, and the probability before it. */
+interface Drop {
+  nats: number;
+  before: number;
+}
+
+/** The drop of a word's probability without another word. */
+interface Occluded extends Drop {
+  kind: "occluded";
+  /** Of each of its tokens on average. */
+  mean: number;
+  /** The word, if it is not the one of the row. */
+  of: string | null;
+}
+
+/** The drop of the output's probability without a head. */
+interface Ablated extends Drop {
+  kind: "ablated";
+  of: string;
+}
+
+/** What the two kinds of stages of the overview have in common: lines of words, and an image. */
+interface Stage {
+  cursor: Cursor;
+  labels: { keys: string; rows: string; image: string };
+  onPick: (row: number | null, column: number | null) => void;
+  onShow: (row: number | null, column: number | null) => void;
+}
+
+interface Compared {
+  /** Of both sides. */
+  names: string[];
+  /** Chooses the words. */
+  kind: keyof Words["compareSays"];
+  /** Undefined where the two have nothing to compare. */
+  sides?: [Side, Side];
+}
+
+type Faced = Compared & { sides: [Side, Side] };
+
+interface HeadAt {
+  site: Site;
+  head: number;
+}
+
+/** What tours and games are about: the page as it was drawn last. */
+interface Drawn {
+  trace: Trace;
+  words: Words;
+  names: ViewName[];
+}
+
+/** Opens a link of a tour: `turned` adds the moment before to the history. */
+type Open = (values: Record<string, string>, turned: boolean) => void;
+
+/** A question of a game. */
+interface Riddle {
+  ask: (words: Words) => string;
+  /** Shown until it is answered. */
+  figure?: (words: Words) => HTMLElement;
+  options: { id: number; text: string | ((words: Words) => string) }[];
+  right: Set<number>;
+  /** The state in which the view shows the answer. */
+  reveal: Changes;
+  says: (words: Words, guess: number) => string;
+}
+
+/** The sentences of the walk. */
+type WalkSays = import("./walk/sentences.js").Says;

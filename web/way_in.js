@@ -6,7 +6,7 @@ import { copied } from "./taking/clipboard.js";
 /**
  * `open`: whether the commands are seen at once. Nothing without commands.
  *
- * @param {Words} words
+ * @param {RawRun["commands"]} commands @param {Words} words @param {boolean} open
  */
 export function wayIn(commands, words, open) {
   if (!commands.length) return [];

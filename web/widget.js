@@ -5,6 +5,13 @@
 
 const [LEAST, MOST] = [320, 1400]; // pixels of height
 
+/**
+ * What an anywidget is given.
+ *
+ * @typedef {{ get: ((name: "shell") => Pair<string>) & ((name: "trace") => object), on: (name: string, act: () => void) => void, off: (name: string, act: () => void) => void }} Model
+ */
+
+/** @param {{ model: Model, el: HTMLElement }} given */
 function render({ model, el }) {
   const frame = document.createElement("iframe");
   frame.setAttribute("sandbox", "allow-scripts allow-downloads");
@@ -19,7 +26,7 @@ function render({ model, el }) {
     if (ready) frame.contentWindow?.postMessage({ trace: model.get("trace") }, "*");
     else late = true;
   };
-  const hear = (event) => {
+  const hear = (/** @type {MessageEvent} */ event) => {
     if (event.source !== frame.contentWindow || !event.data?.height) return;
     frame.style.height = `${Math.min(MOST, Math.max(LEAST, event.data.height))}px`;
     ready = true; // it sends a message when it has been drawn

@@ -1,6 +1,6 @@
 /** The texts of the sliders over predictions. */
 
-/** @satisfies {Texts} */
+/** @satisfies {TextsWith<{ chancesNote: (kind: "own" | "exact" | "range", count: number) => string }>} */
 export const CHANCES = {
   en: {
     chanceSliders: { temperature: "Temperature", topK: "Top-k", topP: "Top-p" },

@@ -1,5 +1,6 @@
 /** What the page of an exported model says of itself, by the model's task. */
 
+/** By language and task; the second part of a headline is a button. @type {Record<string, { headlines: Record<string, string[]>, kept: string }>} */
 export const HEADLINES = {
   en: {
     headlines: {

@@ -4,14 +4,26 @@ const SPOTS_EN = [["the upper left", "the top", "the upper right"], ["the left",
   ["the lower left", "the bottom", "the lower right"]];
 const SPOTS_KO = [["왼쪽 위", "위쪽", "오른쪽 위"], ["왼쪽", "가운데", "오른쪽"], ["왼쪽 아래", "아래쪽", "오른쪽 아래"]];
 
-/** Ninths of an image by name, with the row and the column of the cell. */
+/** Ninths of an image by name, with the row and the column of the cell. @param {string[][]} names @param {number} cell @param {Pair<number>} grid */
 function spot(names, cell, [rows, columns]) {
   const [row, column] = [Math.floor(cell / columns), cell % columns];
-  const third = (at, count) => Math.min(2, Math.floor((3 * (at + 0.5)) / count));
+  const third = (/** @type {number} */ at, /** @type {number} */ count) => Math.min(2, Math.floor((3 * (at + 0.5)) / count));
   return [names[third(row, rows)][third(column, columns)], row + 1, column + 1];
 }
 
-/** @satisfies {Texts} */
+/**
+ * @satisfies {TextsWith<{
+ *   spot: (cell: number, grid: Pair<number>) => string,
+ *   sentence: Some<{
+ *     even: (share: string, own: number) => string,
+ *     occluded: (key: string, of: string | null, change: string) => string,
+ *     fewer: (number: number) => string,
+ *     more: (number: number) => string,
+ *     timesLess: (number: number, over: boolean) => string,
+ *     timesMore: (number: number, over: boolean) => string,
+ *   }>,
+ * }>}
+ */
 export const OVERVIEW = {
   en: {
     overview: "Overview",

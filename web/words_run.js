@@ -1,12 +1,28 @@
 /** The texts of the training run: its view, and the commands to go on with. */
 
-const exact = (number, lang) => number.toLocaleString(lang, { maximumSignificantDigits: 3 });
-const whole = (number, lang) => number.toLocaleString(lang);
-/** Scores as papers write them; the log has them in lower case. */
+const exact = (/** @type {number} */ number, /** @type {Language} */ lang) => number.toLocaleString(lang, { maximumSignificantDigits: 3 });
+const whole = (/** @type {number} */ number, /** @type {Language} */ lang) => number.toLocaleString(lang);
+/** Scores as papers write them; the log has them in lower case. @type {Record<string, string | undefined>} */
 const NAMES = { bleu: "BLEU", "bleu-4": "BLEU-4", chrf: "chrF", "cider-d": "CIDEr-D", "macro-f1": "macro-F1" };
-const named = (name) => NAMES[name] ?? name;
+const named = (/** @type {string} */ name) => NAMES[name] ?? name;
+/** The curves that are no scores. @type {ByLanguage<Record<string, string | undefined>>} */
+const CURVES = {
+  en: { loss: "loss (nats)", learning_rate: "learning rate" },
+  ko: { loss: "손실(nat)", learning_rate: "학습률" },
+};
 
-/** @satisfies {Texts} */
+/**
+ * @typedef {[name: string, value: number]} Score
+ *
+ * @satisfies {TextsWith<{
+ *   runLead: (steps: number, minutes: number, best: { step: number, values: Score[] } | null) => string,
+ *   runTested: (on: string, scores: RawRun["tested"]) => string,
+ *   runSize: (parameters: number) => string,
+ *   runCurve: (name: string) => string,
+ *   runAt: (step: number, minutes: number, values: Score[]) => string,
+ *   runExamples: (same: number, all: number) => string,
+ * }>}
+ */
 export const RUN = {
   en: {
     question_learn: "How did it learn?",
@@ -15,7 +31,7 @@ export const RUN = {
     runLead: (steps, minutes, best) => `Trained in ${whole(steps, "en")} steps, ${exact(minutes, "en")} min.${best ? ` The best validation was at step ${whole(best.step, "en")}: ${best.values.map(([name, value]) => `${name === "loss" ? "loss" : named(name)} ${exact(value, "en")}`).join(", ")}.` : ""}`,
     runTested: (on, scores) => `On ${on} unseen examples: ${scores.map(([name, value]) => `${name} ${exact(value, "en")}`).join(", ")}.`,
     runSize: (parameters) => `${whole(parameters, "en")} parameters.`,
-    runCurve: (name) => ({ loss: "loss (nats)", learning_rate: "learning rate" })[name] ?? `validation ${named(name)}`,
+    runCurve: (name) => CURVES.en[name] ?? `validation ${named(name)}`,
     runTraining: "training",
     runValidation: "validation",
     runAlong: "Horizontal axis",
@@ -41,7 +57,7 @@ export const RUN = {
     runLead: (steps, minutes, best) => `${whole(steps, "ko")}단계를 ${exact(minutes, "ko")}분 동안 학습했습니다.${best ? ` 검증 결과가 가장 좋았던 ${whole(best.step, "ko")}단계의 값은 ${best.values.map(([name, value]) => `${name === "loss" ? "손실" : named(name)} ${exact(value, "ko")}`).join(", ")}입니다.` : ""}`,
     runTested: (on, scores) => `처음 보는 예 ${on}개의 점수는 ${scores.map(([name, value]) => `${name} ${exact(value, "ko")}`).join(", ")}입니다.`,
     runSize: (parameters) => `매개변수는 ${whole(parameters, "ko")}개입니다.`,
-    runCurve: (name) => ({ loss: "손실(nat)", learning_rate: "학습률" })[name] ?? `검증 ${named(name)}`,
+    runCurve: (name) => CURVES.ko[name] ?? `검증 ${named(name)}`,
     runTraining: "학습",
     runValidation: "검증",
     runAlong: "가로축",

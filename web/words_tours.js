@@ -1,6 +1,30 @@
 /** The texts of tours and games: their panels, and the sentences that are generated from the model's numbers. */
 
-/** @satisfies {Texts} */
+/**
+ * An answer, with the change or the probability that is shown with it.
+ *
+ * @typedef {[answer: string | number, shown: string]} Answered
+ *
+ * @satisfies {TextsWith<{
+ *   tourCount: (at: number, of: number) => string,
+ *   tour: Some<{
+ *     head: (head: string | number, layer: number, part: string) => string,
+ *     agree: (same: number, of: number) => string,
+ *     differs: (word: string, seen: string[], used: string[]) => string,
+ *     mask: (counts: { rows: number, columns: number, forbidden: number, share: string, first: number, last: number }) => string,
+ *     vectors: (count: number, size: number) => string,
+ *   }>,
+ *   gameCount: (at: number, of: number) => string,
+ *   gameScore: (right: number, of: number) => string,
+ *   gamePost: (right: number, of: number, title: string) => string,
+ *   games: {
+ *     look: PageText,
+ *     which: Some<{ map: (places: string[]) => string }>,
+ *     head: Some<{ says: (heads: Pair<Answered>, output: string) => string }>,
+ *     next: Some<{ ask: Some<{ gaps: (before: string, gap: number) => string }>, says: (best: Answered, guess: Answered) => string }>,
+ *   },
+ * }>}
+ */
 export const TOURS = {
   en: {
     tours: "Tours",
@@ -138,11 +162,12 @@ export const TOURS = {
   },
 };
 
+/** @param {number} count */
 function keys(count) {
   return count === 1 ? "1 key" : `${count} keys`;
 }
 
-/** A percentage as it is written in Korean. */
+/** A percentage as it is written in Korean. @param {string} percent */
 function tight(percent) {
   return percent.replace(" ", "");
 }

@@ -1,11 +1,21 @@
 /** The texts of the walk, in English and Korean: each operation with its symbol and one sentence. */
 
-export const number = (value, digits = 3) => (Number.isFinite(value) ? value.toFixed(digits).replace("-", "−") : "−∞");
+/**
+ * @typedef {Some<{
+ *   playerMoment: (at: number, count: number) => string,
+ *   walkLegend: (scales: import("./walk/strips.js").Scale[]) => string,
+ *   walkHeld: (count: number, rows: number, limit: number) => string,
+ *   walkOthers: (count: number) => string,
+ *   walkSays: import("./walk/sentences.js").Says,
+ * }>} WalkTexts
+ */
+
+export const number = (/** @type {number} */ value, digits = 3) => (Number.isFinite(value) ? value.toFixed(digits).replace("-", "−") : "−∞");
 
 /** A number that is added: its sign is the operation's. */
-const plus = (value) => `${value < 0 ? "−" : "+"} ${number(Math.abs(value))}`;
+const plus = (/** @type {number} */ value) => `${value < 0 ? "−" : "+"} ${number(Math.abs(value))}`;
 
-/** A number with its particle, which depends on how its last digit is read: 영 일 이 삼 사 오 육 칠 팔 구. */
+/** A number with its particle, which depends on how its last digit is read: 영 일 이 삼 사 오 육 칠 팔 구. @param {number} value @param {"을" | "은" | "로"} particle */
 function with_(value, particle) {
   const said = number(value);
   const digit = Number(said.at(-1));
@@ -14,9 +24,9 @@ function with_(value, particle) {
   return `${said}${{ 을: final ? "을" : "를", 은: final ? "은" : "는" }[particle]}`;
 }
 
-const percent = (share) => `${(100 * share).toFixed(share < 0.1 ? 1 : 0)} %`;
+const percent = (/** @type {number} */ share) => `${(100 * share).toFixed(share < 0.1 ? 1 : 0)} %`;
 
-/** @satisfies {Texts["en"]} */
+/** @satisfies {WalkTexts} */
 const EN = {
   walk: "The walk",
   walkHelp: "One word on its way through the model, with the model's own numbers. Play it, or move with the buttons or the arrow keys.",
@@ -105,13 +115,14 @@ const EN = {
   },
 };
 
+/** @param {number} mean @param {number} spread @param {number | null} rms @param {string} name */
 function norm(mean, spread, rms, name) {
   if (rms !== null) return `It is normalized: divided by its root mean square ${number(rms)}, then multiplied by the learned scale.`;
   if (name && name !== "LayerNorm") return `It is normalized (${name}).`;
   return `It is normalized: minus its mean ${number(mean)}, divided by its standard deviation ${number(spread)}, then the learned scale and shift.`;
 }
 
-/** @satisfies {Texts["en"]} */
+/** @satisfies {WalkTexts} */
 const KO = {
   walk: "따라가기",
   walkHelp: "단어 하나가 모델을 지나가는 길을 모델의 실제 숫자로 따라갑니다. 재생하거나, 버튼이나 화살표 키로 한 단계씩 넘기세요.",
@@ -200,6 +211,7 @@ const KO = {
   },
 };
 
+/** @param {number} mean @param {number} spread @param {number | null} rms @param {string} name */
 function normKo(mean, spread, rms, name) {
   if (rms !== null) return `정규화합니다. 제곱평균제곱근 ${with_(rms, "로")} 나누고 학습된 배율을 곱합니다.`;
   if (name && name !== "LayerNorm") return `정규화합니다(${name}).`;

@@ -16,10 +16,13 @@ from jumok.alignment.words import GoldLinks
 from jumok.inspection.findings import ContextSimilarity
 from jumok.inspection.page import document as module
 from jumok.inspection.page.arrays import Parts, inlined
+from jumok.inspection.page.cards_page import cards_payload
 from jumok.inspection.page.document import PageOrigin, content, guided
 from jumok.inspection.page.tours import built_in
 from jumok.inspection.trace import Trace
 from tests.browser.kinds import WRITTEN, Folders, whole
+from tests.browser.test_page_cards import CARDS
+from tests.browser.test_page_cards_grid import CAPTIONER, PIXELS
 from tests.browser.test_page_run import REPORT
 from tests.inspection.traces import found, trace
 
@@ -59,7 +62,9 @@ def payloads(folders: Folders) -> Iterator[tuple[str, object]]:
     page = content(recorded) | guided(recorded, built_in()[0])
     page |= {"token": None, "before": True, "lang": "ko", "examples": ["a"]}
     page |= {"run": REPORT.payload(), "other": content(recorded)}
+    page |= {"tours": [each.payload() for each in built_in()]}
     yield "RawPage", inlined(page | {"made": PageOrigin(["model"], given="cat.png").payload()})
+    yield "RawCards", cards_payload({"a": [*CARDS, *CAPTIONER, *PIXELS]}, "dev.en", 60)
 
 
 def names_in(data: object) -> set[str]:

@@ -10,6 +10,7 @@ import { comparison } from "./maps.js";
  * The pair of the pin or of a change; null: there is neither. `sides` is undefined where the two have nothing to compare.
  *
  * @param {Trace} trace @param {Chosen} state @param {Words} words
+ * @returns {Compared | null}
  */
 export function pairShown(trace, state, words) {
   const now = sideOf(trace, state);
@@ -27,12 +28,14 @@ export function pairShown(trace, state, words) {
 /**
  * The same for any view but that of comparisons: the sentences, and the maps; `early`: these belong above the view.
  *
- * @type {View}
+ * @param {Trace} trace @param {State} state @param {Words} words
+ * @returns {{ says: HTMLElement[], body: HTMLElement[], early?: boolean }}
  */
 export function besideView(trace, state, words) {
   const pair = pairShown(trace, state, words);
   if (!pair) return { says: [], body: [] };
-  if (!pair.sides) return { says: [element("p", { class: "compare-says" }, words.otherKind)], body: [] };
-  const { says, body } = comparison(pair, state, words);
+  const { sides } = pair;
+  if (!sides) return { says: [element("p", { class: "compare-says" }, words.otherKind)], body: [] };
+  const { says, body } = comparison({ ...pair, sides }, state, words);
   return { says, early: pair.kind === "changed", body: [element("details", { id: "compared", open: true }, element("summary", {}, words.compareTitle(pair.names)), ...body)] };
 }

@@ -8,6 +8,8 @@ const FAINT = 0.5; // weights below this are drawn on a scale that ends at the l
 const ALIKE = 0.5; // of the words: texts that share fewer have nothing to subtract
 const TURN = 30; // ms that heads are compared for before the page may do something else
 
+/** @typedef {ReturnType<typeof placed>} Placed */
+
 /**
  * One side of a comparison: a module of a trace, and a head of it.
  *
@@ -20,7 +22,8 @@ export function sideOf(trace, state, site = siteOf(trace, state)) {
 /**
  * The module of another trace that compares with this one: of the same part and layer, or the last of the part; undefined: none.
  *
- * @param {Site} site
+ * @param {Trace} other @param {Site} site
+ * @returns {Site | undefined}
  */
 export function counterpart(other, site) {
   const sites = other.of(site.part);
@@ -34,7 +37,7 @@ export function counterpart(other, site) {
  * read are in both, and of how many; `difference`, the second less the first, or null if too few are; `largest`, the index of its largest size, or -1 if no cell is in both; `rows` and `columns`, the
  * aligned places.
  *
- * @param {Chosen} state
+ * @param {[Side, Side]} sides @param {Chosen} state @param {string} restName
  */
 export function compared(sides, state, restName) {
   const [first, second] = sides.map(({ trace, site, head }) => withRest(weightsMap(trace, site, state, head), restName));
@@ -49,24 +52,26 @@ export function compared(sides, state, restName) {
   const largest = values.reduce((best, value, i) => (Number.isNaN(value) || (best >= 0 && Math.abs(value) <= Math.abs(values[best])) ? best : i), -1);
   const end = largest < 0 ? 1 : Math.max(1e-3, Math.abs(values[largest]));
   const scale = most < FAINT ? { most } : {};
+  /** @param {0 | 1} side */
   const map = (side) => ({
     rows: rows.map((pair) => nameAt(own[side].rows, pair[side])), columns: columns.map((pair) => nameAt(own[side].columns, pair[side])),
-    values: spread[side], places: { rows: [], columns: [] }, headed: common.columns, ...scale,
+    values: spread[side], headed: common.columns, ...scale,
   });
   const lengths = own.map(({ columns: names, rested }) => names.length - (rested ? 1 : 0));
   const longest = Math.max(...lengths);
   const shared = columns.filter((pair) => (pair[0] ?? 0) < lengths[0] && fateOf(pair, own[0].columns, own[1].columns) === "same").length;
   const alike = shared >= ALIKE * longest;
   return { rows, columns, own, shared, count: longest, largest: alike ? largest : -1, maps: [map(0), map(1)],
-    difference: alike ? { ...common, values, places: { rows: [], columns: [] }, diverging: true, most: end } : null };
+    difference: alike ? { ...common, values, diverging: true, most: end } : null };
 }
 
-/** The aligned rows and columns of two maps; the columns of what is no word are a pair of their own. */
+/** The aligned rows and columns of two maps; the columns of what is no word are a pair of their own. @param {[AttentionMap, AttentionMap]} maps */
 function placed(maps) {
   const rests = maps.map(({ left, sunk }) => Boolean(left.length || sunk));
   const inner = maps.map(({ columns }, side) => (rests[side] ? columns.slice(0, -1) : columns));
   const columns = aligned(inner[0], inner[1]);
-  const end = (/** @type {number} */ side) => (rests[side] ? inner[side].length : null);
+  /** @param {number} side */
+  const end = (side) => (rests[side] ? inner[side].length : null);
   if (rests.some(Boolean)) columns.push([end(0), end(1)]);
   return { rows: aligned(maps[0].rows, maps[1].rows), columns };
 }
@@ -79,7 +84,11 @@ function nameAt(names, place) {
   return place === null ? "–" : names[place];
 }
 
-/** The names of aligned places: of a substitution both words, of a gap the one word with its sign. */
+/**
+ * The names of aligned places: of a substitution both words, of a gap the one word with its sign.
+ *
+ * @param {WordPair[]} pairs @param {[AttentionMap, AttentionMap]} maps @param {"rows" | "columns"} axis
+ */
 function namesOf(pairs, [one, other], axis) {
   return pairs.map((pair) => {
     const [a, b] = [nameAt(one[axis], pair[0]), nameAt(other[axis], pair[1])];
@@ -87,11 +96,12 @@ function namesOf(pairs, [one, other], axis) {
   });
 }
 
+/** @param {AttentionMap} map @param {Placed} places @param {number} side */
 function spreadOut(map, { rows, columns }, side) {
   const values = new Float32Array(rows.length * columns.length);
-  rows.forEach((row, r) => columns.forEach((column, c) => {
-    const gap = row[side] === null || column[side] === null;
-    values[r * columns.length + c] = gap ? NaN : map.values[row[side] * map.columns.length + column[side]];
+  rows.forEach((pair, r) => columns.forEach((other, c) => {
+    const [row, column] = [pair[side], other[side]];
+    values[r * columns.length + c] = row === null || column === null ? NaN : map.values[row * map.columns.length + column];
   }));
   return values;
 }
@@ -100,13 +110,12 @@ function spreadOut(map, { rows, columns }, side) {
  * How much each head of a trace differs from the same head of another one: the mean over the cells of its map that
  * both have of the weights' absolute difference. Modules without a counterpart with as many heads are left out.
  *
- * onHeads(heads) is called once, with {site, head, mean} for each, after turns that leave the page time to answer.
+ * onHeads(heads) is called once, after turns that leave the page time to answer.
  *
- * @param {Chosen} state
+ * @param {Trace} first @param {Trace} second @param {Chosen} state @param {string} restName @param {(heads: HeadApart[]) => void} onHeads
  */
 export function eachHead(first, second, state, restName, onHeads) {
   const name = [state.get("unit"), state.get("reading")].join();
-  second.apart ??= new WeakMap();
   const kept = second.apart.get(first) ?? {};
   second.apart.set(first, kept);
   if (kept[name]) {
@@ -117,8 +126,10 @@ export function eachHead(first, second, state, restName, onHeads) {
     const like = first.of(site.part).find(({ layer, heads }) => layer === site.layer && heads === site.heads);
     return like ? Array.from({ length: site.heads }, (_, head) => ({ site, like, head })) : [];
   });
+  /** @type {HeadApart[]} */
   const heads = [];
-  let places; // of the words, the same for all heads of a module
+  /** Of the words, the same for all heads of a module. @type {Placed} */
+  let places;
   const work = () => {
     const begun = performance.now();
     while (heads.length < jobs.length && performance.now() - begun < TURN) {
@@ -137,15 +148,16 @@ export function eachHead(first, second, state, restName, onHeads) {
 /**
  * As `weightsMap`, but not kept: the maps of all heads would fill the memory.
  *
- * @param {Trace} trace @param {Site} site @param {Chosen} state
+ * @param {Trace} trace @param {Site} site @param {Head} head @param {Chosen} state
  */
 function mapOf(trace, site, head, state) {
   return board(trace, site, site.matrix(head, "weights"), state.get("unit"), state.get("reading"), Boolean(site.array("sink")));
 }
 
-/** The mean absolute difference over the cells that both maps have. */
+/** The mean absolute difference over the cells that both maps have. @param {[AttentionMap, AttentionMap]} maps @param {Placed} places */
 function meanApart([one, other], { rows, columns }) {
-  const shared = (pairs) => pairs.filter((pair) => !pair.includes(null));
+  /** @param {WordPair[]} pairs */
+  const shared = (pairs) => /** @type {Pair<number>[]} */ (pairs.filter((pair) => !pair.includes(null)));
   const [inRows, inColumns] = [shared(rows), shared(columns)];
   let sum = 0;
   for (const [a, b] of inRows) {

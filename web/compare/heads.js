@@ -10,7 +10,7 @@ const LISTED = 40; // heads of the table
 /**
  * The strip, which is filled after the first picture.
  *
- * @param {State} state @param {Words} words
+ * @param {{ sides: [Side, Side] }} pair @param {State} state @param {Words} words
  */
 export function changedHeads(pair, state, words) {
   const [first, second] = pair.sides;
@@ -19,13 +19,15 @@ export function changedHeads(pair, state, words) {
   return node;
 }
 
-/** @param {State} state @param {Words} words */
+/** @param {HeadApart[]} heads @param {Side} shown @param {State} state @param {Words} words */
 function filled(heads, shown, state, words) {
   if (heads.length < 2) return [];
   const sorted = [...heads].sort((a, b) => b.mean - a.mean);
   const [top, last] = [sorted[0], sorted[sorted.length - 1]];
   const bySize = state.get("apart") !== "place";
+  /** @param {HeadApart} it */
   const name = ({ site, head }) => `${words[site.part]}, ${words.layerNumber(site.layer + 1)}, ${words.pathHead(String(head + 1))}`;
+  /** @param {HeadApart} it */
   const points = ({ mean }) => (100 * mean).toFixed(1);
   const said = top.mean < NOTICED ? words.noHeadChanged : words.headChanged(heads.length, name(top), points(top), points(last));
   const buttons = (bySize ? sorted : heads).map((each) => {
@@ -50,14 +52,17 @@ function filled(heads, shown, state, words) {
     element("details", { id: "apart-numbers" }, element("summary", {}, words.numbers), table([words.head, words.apartPoints], rows, words.apartHeads))];
 }
 
+/** @param {string} name @param {HTMLElement[]} buttons */
 function group(name, buttons) {
   return element("div", {}, ...(name ? [element("span", { class: "muted" }, name)] : []), ...buttons);
 }
 
-/** The arrow keys, Home and End move through the heads in their order. */
+/** The arrow keys, Home and End move through the heads in their order. @param {KeyboardEvent} event @param {HTMLElement[]} buttons */
 function move(event, buttons) {
-  const at = buttons.indexOf(event.target.closest("button"));
-  const to = { ArrowLeft: at - 1, ArrowUp: at - 1, ArrowRight: at + 1, ArrowDown: at + 1, Home: 0, End: buttons.length - 1 }[event.key];
+  const at = buttons.findIndex((button) => button === event.target);
+  /** @type {ByName<number>} */
+  const places = { ArrowLeft: at - 1, ArrowUp: at - 1, ArrowRight: at + 1, ArrowDown: at + 1, Home: 0, End: buttons.length - 1 };
+  const to = places[event.key];
   if (at < 0 || to === undefined) return;
   event.preventDefault();
   const next = buttons[Math.min(Math.max(to, 0), buttons.length - 1)];

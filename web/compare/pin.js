@@ -15,9 +15,10 @@ const MOST_QUOTED = 120; // characters
  * own: the trace that the page opened with. answer: what computes others, if anything does. The link holds the pin as
  * the input and the view, from which it is restored: of the page's own trace at once, of another one by asking.
  *
- * @param {State} state
+ * @param {Trace} own @param {State} state @param {Answer | undefined} answer @param {() => void} render
  */
 export function pinboard(own, state, answer, render) {
+  /** @type {Pinned} */
   let held = { key: "" };
 
   /** What is pinned now: {key, trace, view}, {key, lost} if a link's pin cannot be restored here, or null. */
@@ -26,18 +27,20 @@ export function pinboard(own, state, answer, render) {
     if (key !== held.key) restore(key);
     return key ? held : null;
   };
+  /** @param {string} key */
   const restore = (key) => {
     const told = valuesIn(key);
+    const view = viewOf(key, state);
     const prefix = (new URLSearchParams(key).get("prefix") ?? "").split(" ").filter(Boolean).map(Number);
-    held = { key, view: viewOf(key, state), text: told.picture || told.text };
+    held = { key, view, text: told.picture || told.text };
     const mine = held;
     if (!key) return;
-    const altered = changed(held.view) || prefix.length > 0;
+    const altered = changed(view) || prefix.length > 0;
     if (told.text === own.text && !told.picture && !altered && own.sites.length) held.trace = own;
     else if (answer) {
-      answer({ text: told.text, picture: told.picture, prefix, ...changes(held.view) }).then((found) => {
+      answer({ text: told.text, picture: told.picture, prefix, ...changes(view) }).then((found) => {
         if (mine !== held) return;
-        if (found.error) mine.lost = found.error;
+        if (found.error !== undefined) mine.lost = found.error;
         else mine.trace = new Trace(found);
         render();
       }, () => {
@@ -49,7 +52,7 @@ export function pinboard(own, state, answer, render) {
   /**
    * Pins a trace with the present view; `picture`: the name of its image on the server.
    *
-   * @param {Trace} trace
+   * @param {Trace} trace @param {string} picture
    */
   const pin = (trace, picture) => {
     const told = { text: trace.text, picture, prefix: trace.page.begun?.tokens.join(" ") ?? "" };
@@ -64,7 +67,7 @@ export function pinboard(own, state, answer, render) {
 /**
  * The state as it was when it was pinned; what does not belong to the pin (words or tokens, ...) is the present one's.
  *
- * @param {Chosen} state
+ * @param {string} key @param {Chosen} state
  */
 function viewOf(key, state) {
   const told = valuesIn(key);
@@ -74,17 +77,18 @@ function viewOf(key, state) {
 /**
  * What is pinned, and the button that unpins it.
  *
- * @param {Words} words
+ * @param {Pinned | null} pinned @param {{ unpin: () => void }} board @param {Words} words
  */
 export function pinRow(pinned, board, words) {
   if (!pinned) return [];
-  const told = pinned.lost ? words.pinLost(shortened(visible(pinned.text ?? "")), pinned.lost === true ? "" : faultText(pinned.lost, words))
-    : pinned.trace ? words.pinned(shortened(visible(pinned.text))) : words.pinComing;
+  const text = shortened(visible(pinned.text ?? ""));
+  const told = pinned.lost ? words.pinLost(text, pinned.lost === true ? "" : faultText(pinned.lost, words))
+    : pinned.trace ? words.pinned(text) : words.pinComing;
   return [element("p", { class: pinned.lost ? "pinned fault" : "pinned", id: "pinned" }, element("span", {}, told),
     element("button", { type: "button", id: "unpin", onclick: board.unpin }, words.unpin))];
 }
 
-/** A text as it is quoted in a sentence of the page. */
+/** A text as it is quoted in a sentence of the page. @param {string} text */
 function shortened(text) {
   const characters = [...text];
   return characters.length > MOST_QUOTED ? `${characters.slice(0, MOST_QUOTED - 1).join("")}…` : text;

@@ -7,10 +7,12 @@ import { pairShown } from "./beside.js";
 import { counterpart, sideOf } from "./difference.js";
 import { comparison } from "./maps.js";
 
+/** @type {Needs} */
 compareView.needs = (trace, _, asks) => Boolean(trace.other || trace.page.pinned || trace.page.baseline || trace.page.unforced) || (asks && !trace.picture);
 
 /** @type {View} */
 export function compareView(trace, state, words, ask) {
+  /** @type {(name: "unit" | "as") => (value: string) => void} */
   const pick = (name) => (value) => state.set({ [name]: value });
   const controls = [
     ...siteChoices(trace, state, words),
@@ -28,8 +30,9 @@ export function compareView(trace, state, words, ask) {
   if (ask && !trace.other && first && (state.get("against") || trace.page.known.beside)) ask();
   const pair = pairShown(trace, state, words) ?? againstOther(trace, state, words);
   if (!pair) return { help, controls, body: [element("p", {}, words.giveSecond)] };
-  if (!pair.sides) return { help, controls, body: [element("p", {}, words.noCounterpart(pair.names[pair.kind === "sides" ? 1 : 0]))] };
-  const found = comparison(pair, state, words);
+  const { sides } = pair;
+  if (!sides) return { help, controls, body: [element("p", {}, words.noCounterpart(pair.names[pair.kind === "sides" ? 1 : 0]))] };
+  const found = comparison({ ...pair, sides }, state, words);
   if (found.control) controls.push(found.control);
   return { help, controls, body: [...found.says, ...found.body], figure: found.figure };
 }
@@ -38,6 +41,7 @@ export function compareView(trace, state, words, ask) {
  * The second sentence or model; where there is none, the sentence that the page opened with, if it is another one.
  *
  * @param {Trace} trace @param {Chosen} state @param {Words} words
+ * @returns {Compared | null}
  */
 function againstOther(trace, state, words) {
   const site = siteOf(trace, state);
@@ -47,7 +51,7 @@ function againstOther(trace, state, words) {
     const tuned = trace.page.known.tuned;
     const names = tuned ? words.compareNames.tuned : words.compareNames.sides;
     const other = like && sideOf(trace.other, state, like);
-    return { names, kind: tuned ? "tuned" : "sides", sides: like && (tuned ? [other, now] : [now, other]) };
+    return { names, kind: tuned ? "tuned" : "sides", sides: other && (tuned ? [other, now] : [now, other]) };
   }
   const { opened } = trace.page;
   if (!opened || opened.text === trace.text) return null;

@@ -4,6 +4,7 @@ const SHOWN_EVERY = 40; // milliseconds
 
 /** Why an input cannot be read; `known` names the message in the page's words. */
 export class Refused extends Error {
+  /** @param {string} known @param {...number} numbers */
   constructor(known, ...numbers) {
     super(known);
     this.fault = { known, numbers };
@@ -18,7 +19,7 @@ export class Refused extends Error {
  */
 export function pacer({ say = () => {}, signal } = {}) {
   let shown = performance.now();
-  return async (written) => {
+  return async (/** @type {() => string} */ written) => {
     if (performance.now() - shown < SHOWN_EVERY) return;
     say(written());
     await new Promise((go) => { setTimeout(go); });
@@ -26,6 +27,8 @@ export function pacer({ say = () => {}, signal } = {}) {
     shown = performance.now();
   };
 }
+
+/** @typedef {ReturnType<typeof pacer>} Pace */
 
 /** What is wrong, as the page takes it. @returns {Fault} */
 export function faultOf(/** @type {unknown} */ error) {
@@ -36,8 +39,10 @@ export function faultOf(/** @type {unknown} */ error) {
 /**
  * The answer to a request of the page: what `look` finds, beside that for a second text where one is given.
  *
- * @param {(given: any) => any} look
- * @param {{ text: any, against?: string }} question
+ * @template T
+ * @param {(given: T) => RawAnswer | Promise<RawAnswer>} look
+ * @param {{ text: T, against?: T }} question
+ * @returns {ReturnType<Answer>}
  */
 export async function answered(look, { text, against }) {
   try {

@@ -4,9 +4,10 @@
  * normalizer.cc.
  */
 
-const offsetOf = (unit) => (unit >>> 10) << ((unit & 512) >>> 6);
+const offsetOf = (/** @type {number} */ unit) => (unit >>> 10) << ((unit & 512) >>> 6);
 
 export class Charsmap {
+  /** @param {Uint8Array} bytes */
   constructor(bytes) {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     const size = view.getUint32(0, true);
@@ -15,7 +16,11 @@ export class Charsmap {
     this.texts = bytes.subarray(4 + size);
   }
 
-  /** The longest beginning at `start` that is replaced, and its replacement; null: none is. */
+  /**
+   * The longest beginning at `start` that is replaced, and its replacement; null: none is.
+   *
+   * @param {Uint8Array} bytes @param {number} start
+   */
   replaced(bytes, start) {
     let found = null;
     let node = offsetOf(this.units[0]);

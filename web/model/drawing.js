@@ -1,6 +1,6 @@
 /** Which token follows: the most probable one, or a sample. */
 
-/** Uniform numbers from 0 to 1, the same for the same seed (mulberry32, by T. Ettinger). */
+/** Uniform numbers from 0 to 1, the same for the same seed (mulberry32, by T. Ettinger). @param {number} seed */
 export function uniforms(seed) {
   let state = seed >>> 0;
   return () => {
@@ -11,7 +11,7 @@ export function uniforms(seed) {
   };
 }
 
-/** The most probable token, of equals the first; -1: none has a probability. */
+/** The most probable token, of equals the first; -1: none has a probability. @param {Float32Array} logs */
 export function largest(logs) {
   let best = -1;
   for (let i = 0; i < logs.length; i++) if (logs[i] > (best < 0 ? -Infinity : logs[best])) best = i;
@@ -21,6 +21,8 @@ export function largest(logs) {
 /**
  * The probabilities of the tokens after the temperature, of which only the `topK` largest stay, of equals the first
  * (0: all): decoding/sampling.py.
+ *
+ * @param {Float32Array} logs @param {number} temperature @param {number} topK
  */
 export function shares(logs, temperature, topK) {
   const scores = logs.map((value) => value / Math.fround(temperature));
@@ -32,7 +34,11 @@ export function shares(logs, temperature, topK) {
   return powers.map((power) => power / sum);
 }
 
-/** A token with these probabilities, by the sum of them that a uniform number is below. */
+/**
+ * A token with these probabilities, by the sum of them that a uniform number is below.
+ *
+ * @param {Float64Array} probabilities @param {number} uniform
+ */
 export function drawn(probabilities, uniform) {
   let last = -1;
   let sum = 0;

@@ -5,10 +5,16 @@
 
 const LETTER = /\p{L}/u;
 
-/** A translation before these signs: an ellipsis takes the place of a full stop. */
+/** @typedef {[start: number, end: number]} Span */
+
+/**
+ * A translation before these signs: an ellipsis takes the place of a full stop.
+ *
+ * @param {string} text @param {string} after
+ */
 export const betweenEdges = (text, after) => (/^(?:\.{3}|…)/u.test(after) ? text.replace(/[.。]+$/u, "") : text);
 
-/** The function from a normalised text to the span that is read, or null: nothing of it is. */
+/** The function from a normalised text to the span that is read, or null: nothing of it is. @param {EdgesRule} rule */
 export function edgesOf(rule) {
   const { before, numberAlone, after, longestAfter, longWord, marked, symbols, joiners, most, pairs, code } = rule;
   const opening = new RegExp(before, "uy");
@@ -20,7 +26,7 @@ export function edgesOf(rule) {
   const long = new RegExp(longWord, "u");
   const patterns = code.map((pattern) => new RegExp(pattern, "gu"));
 
-  /** Whether there is a letter outside of strings that are kept. */
+  /** Whether there is a letter outside of strings that are kept. @param {string} text */
   function hasOwnWord(text) {
     const taken = new Uint8Array(text.length);
     for (const pattern of patterns)
@@ -29,6 +35,7 @@ export function edgesOf(rule) {
     return [...text.matchAll(/\p{L}/gu)].some(({ index }) => !taken[index]);
   }
 
+  /** @param {string} text @param {number} start @param {number} end @returns {Span} */
   function within(text, start, end) {
     const head = text.slice(0, end);
     if (between.test(head.slice(start))) {
@@ -52,8 +59,9 @@ export function edgesOf(rule) {
     return closed && ![...closing].some((sign) => inside.includes(sign)) ? [first + 1, last - 1] : [first, last];
   }
 
-  return (text) => {
+  return (/** @type {string} */ text) => {
     if (long.test(text.trim()) || !hasOwnWord(text)) return null;
+    /** @type {Span} */
     let span = [0, text.length];
     for (let i = 0; i < most; i++) {
       const next = within(text, ...span);

@@ -3,9 +3,32 @@
 const ALIGNMENT = 64;
 const PASS = 64; // tokens of a text that are read at once: LONGEST_PASS in engine/language.py
 const BEST = 5; // the most probable tokens of each step
-// The fields of WebRules in engine/web.c: 32-bit numbers, then addresses.
-const RULES = ["beam", "start", "end", "minimum", "longest", "enough", "forbidden", "penalties"];
+// The first fields of WebRules in engine/web.c: 32-bit numbers, which two addresses follow.
+const RULES = /** @type {const} */ (["beam", "start", "end", "minimum", "longest", "enough", "forbidden"]);
 const NOTHING = { beam: 1, start: 0, end: 0, minimum: 0, longest: 0, enough: 0, forbidden: [], penalties: [] }; // is searched for
+
+/**
+ * What engine/web.c exports; numbers are addresses, counts, or whether something failed.
+ *
+ * @typedef {object} Code
+ * @property {WebAssembly.Memory} memory
+ * @property {() => void} _initialize
+ * @property {(bytes: number) => number} malloc
+ * @property {(at: number) => void} free
+ * @property {(model: number, recurrent: number, tokens: number, vectors: number, sources: number, rules: number) => number} jumok_open
+ * @property {(session: number) => void} jumok_close
+ * @property {(session: number) => number} jumok_advance
+ * @property {(session: number, tokens: number) => number} jumok_written
+ * @property {(session: number, count: number, tokens: number, place: number, values: number) => number} jumok_next
+ * @property {(session: number, states: number) => void} jumok_shown
+ * @property {(session: number, part: number) => number} jumok_weights
+ * @property {(session: number, part: number) => number} jumok_vectors
+ * @property {(session: number, tokens: number, length: number, values: number, best: number, choices: number, chances: number) => number} jumok_look
+ * @property {(layer: number, rows: number, given: number, out: number) => void} jumok_linear
+ * @property {(layer: number, table: number, factor: number) => void} jumok_table
+ */
+
+/** @typedef {Int32ArrayConstructor | Float32ArrayConstructor | Float64ArrayConstructor} Kind */
 
 export class Engine {
   /** What `systems/in_page` writes of the model. */
@@ -23,14 +46,17 @@ export class Engine {
   /**
    * `wasm`: the module. `image`: the model as `jumok.engine.image.MemoryImage` wrote it: `contents`, where
    * `addresses` stand in it, where the `model` begins, and the `tables` that are unpacked here.
+   *
+   * @param {BufferSource} wasm @param {EngineFacts & { contents: Uint8Array }} image
    */
   static async load(wasm, image) {
     const { instance } = await WebAssembly.instantiate(wasm, {});
-    const code = /** @type {any} */ (instance.exports);
+    const code = /** @type {Code} */ (/** @type {unknown} */ (instance.exports));
     code._initialize();
     return new Engine(code, image);
   }
 
+  /** @param {Code} code @param {EngineFacts & { contents: Uint8Array }} image */
   constructor(code, { contents, addresses, model, tables, ...sizes }) {
     this.code = code;
     const base = this.room(contents.length);
@@ -46,23 +72,29 @@ export class Engine {
     }
   }
 
-  /** Another model that is in this memory, where `room` and the like are those of this one. */
+  /**
+   * Another model that is in this memory, where `room` and the like are those of this one.
+   *
+   * @param {{ model: number } & Partial<ModelSizes>} facts
+   * @returns {Engine}
+   */
   of({ model, ...sizes }) {
     return Object.assign(Object.create(this), sizes, { model: this.base + model });
   }
 
-  /** Numbers that the image holds, from their place on. */
+  /** Numbers that the image holds, from their place on. @param {StoredNumbers} stored */
   numbers([place, count]) {
     return new Float32Array(this.code.memory.buffer, this.base + place, count);
   }
 
-  /** Memory at a multiple of 64; what is taken here stays as long as the page. */
+  /** Memory at a multiple of 64; what is taken here stays as long as the page. @param {number} bytes */
   room(bytes) {
     const at = this.code.malloc(bytes + ALIGNMENT);
     if (!at) throw new RangeError("memory");
     return at + ((-at >>> 0) % ALIGNMENT);
   }
 
+  /** @param {number} place @param {number} number */
   add(place, number) {
     const memory = new DataView(this.code.memory.buffer);
     memory.setUint32(place, memory.getUint32(place, true) + number, true);
@@ -70,9 +102,10 @@ export class Engine {
 
   /** Memory that is given back together; `take(kind, values or length)` returns an address. */
   taking() {
+    /** @type {number[]} */
     const taken = [];
     return {
-      take: (Kind, values) => {
+      take: (/** @type {Kind} */ Kind, /** @type {ArrayLike<number> | number} */ values) => {
         const length = typeof values === "number" ? values : values.length;
         const at = this.code.malloc(Math.max(1, length * Kind.BYTES_PER_ELEMENT));
         if (!at) throw new RangeError("memory");
@@ -84,12 +117,19 @@ export class Engine {
     };
   }
 
-  /** A copy of numbers in the engine's memory. */
+  /**
+   * A copy of numbers in the engine's memory.
+   *
+   * @template T
+   * @param {new (buffer: ArrayBuffer, at: number, length: number) => { slice(): T }} Kind
+   * @param {number} at
+   * @param {number} length
+   */
   read(Kind, at, length) {
     return new Kind(this.code.memory.buffer, at, length).slice();
   }
 
-  /** What an encoder alone makes of tokens: its states (positions, dim), and what its layers have seen. */
+  /** What an encoder alone makes of tokens: its states (positions, dim), and what its layers have seen. @param {ArrayLike<number>} tokens */
   encoded(tokens) {
     const session = this.open(tokens, NOTHING);
     try {
@@ -102,15 +142,23 @@ export class Engine {
   /**
    * A source that has been read; it has to be closed.
    *
-   * `source`: tokens; a Float32Array, the vectors of a Memory; or null. `rules`: what RULES names; `longest`: the
+   * `source`: tokens; a Float32Array, the vectors of a Memory; or null. `rules`: `longest`: the
    * maximum number of tokens without END; `penalties`: what divides the log-probability of a hypothesis, by its length.
+   *
+   * @param {ArrayLike<number> | null} source @param {SearchRules} rules
    */
   open(source, rules) {
     return new Session(this, source, rules);
   }
 }
 
+/**
+ * @typedef {ReturnType<Session["attention"]>} Seen
+ * @typedef {ReturnType<Session["seen"]>} Found
+ */
+
 class Session {
+  /** @param {Engine} engine @param {ArrayLike<number> | null} source @param {SearchRules} rules */
   constructor(engine, source, rules) {
     const { take, free } = engine.taking();
     const { code, model, dim } = engine;
@@ -122,7 +170,7 @@ class Session {
     this.sources = vectors ? source.length / dim : source?.length ?? 0;
     try {
       const numbers = { ...rules, forbidden: rules.forbidden.length };
-      const filled = take(Int32Array, [...RULES.slice(0, -1).map((name) => numbers[name]),
+      const filled = take(Int32Array, [...RULES.map((name) => numbers[name]),
         take(Int32Array, rules.forbidden), take(Float64Array, rules.penalties)]);
       this.tokens = take(Int32Array, rules.longest + 1);
       const given = source ? take(vectors ? Float32Array : Int32Array, source) : 0;
@@ -153,7 +201,11 @@ class Session {
     return [...this.engine.read(Int32Array, this.tokens, length)];
   }
 
-  /** The log-probabilities of all tokens after `tokens`, which stand from `place` on in a text. */
+  /**
+   * The log-probabilities of all tokens after `tokens`, which stand from `place` on in a text.
+   *
+   * @param {number[]} tokens @param {number} place
+   */
   after(tokens, place) {
     const { take, free } = this.engine.taking();
     const { vocabulary } = this.engine;
@@ -177,11 +229,15 @@ class Session {
     return this.engine.read(Float32Array, at, size);
   }
 
-  /** The weights (layers, heads, queries, keys) and the vectors of the first parts, by their layers, queries and keys. */
+  /**
+   * The weights (layers, heads, queries, keys) and the vectors of the first parts, by their layers, queries and keys.
+   *
+   * @param {Record<string, [layers: number, rows: number, columns: number]>} shapes
+   */
   attention(shapes) {
     const { code, engine, session } = this;
     const { heads, kvHeads, headDim, valueDim } = engine;
-    const parts = (pick) => Object.fromEntries(Object.entries(shapes).map(([part, shape], number) => [part, pick(number, ...shape)]));
+    const parts = (/** @type {(part: number, layers: number, rows: number, columns: number) => Float32Array} */ pick) => Object.fromEntries(Object.entries(shapes).map(([part, shape], number) => [part, pick(number, ...shape)]));
     return {
       weights: parts((number, layers, rows, columns) =>
         engine.read(Float32Array, code.jumok_weights(session, number), layers * heads * rows * columns)),
@@ -190,7 +246,7 @@ class Session {
     };
   }
 
-  /** What `attention` gives for all parts, and the most probable tokens after every prefix of `written`. */
+  /** What `attention` gives for all parts, and the most probable tokens after every prefix of `written`. @param {number[]} written */
   seen(written) {
     const { code, engine, session } = this;
     const { encoderLayers, decoderLayers, crossLayers } = engine;

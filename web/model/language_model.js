@@ -7,20 +7,27 @@ import { sitesOf, stepsOf, textAxis } from "./recorded.js";
 import { textTokenizer } from "./text_tokenizer.js";
 import { END, START, isWritable } from "./tokenizer.js";
 
+/** @typedef {ReturnType<typeof import("../sampling.js").writingOf>} Writing */
+
 export class LanguageModel {
-  /** `facts`: what `systems/in_page/language_model.py` writes; `blobs`: the bytes beside it, by name. */
+  /** `facts`: what `systems/in_page/language_model.py` writes; `blobs`: the bytes beside it, by name. @param {LanguageModelFacts} facts @param {Blobs} blobs */
   static async load(facts, blobs) {
     const engine = await Engine.load(blobs.wasm, { ...facts.engine, contents: blobs.model });
     return new LanguageModel(facts, textTokenizer(facts.tokenizer, blobs.charsmap ?? null), engine);
   }
 
+  /** @param {LanguageModelFacts} facts @param {import("./text_tokenizer.js").TextTokenizer} tokenizer @param {Engine} engine */
   constructor(facts, tokenizer, engine) {
     this.facts = facts;
     this.tokenizer = tokenizer;
     this.engine = engine;
   }
 
-  /** The trace of a text and what follows it; `writing`: see `write`; `milliseconds` says how long it took. */
+  /**
+   * The trace of a text and what follows it; `writing`: see `write`; `milliseconds` says how long it took.
+   *
+   * @param {string} text @param {Writing} writing @param {Waiting} [waiting]
+   */
   async look(text, writing, waiting) {
     const began = performance.now();
     if (!isWritable(text)) throw new Refused("faultHalf");
@@ -28,7 +35,7 @@ export class LanguageModel {
     const room = this.facts.context - 1; // for START
     if (prompt.length > room) throw new Refused("faultLong", prompt.length, room);
     const start = this.tokenizer.decode(prompt).length;
-    const textOf = (tokens) => this.tokenizer.decode([...prompt, ...tokens]).slice(start);
+    const textOf = (/** @type {number[]} */ tokens) => this.tokenizer.decode([...prompt, ...tokens]).slice(start);
     const session = this.engine.open(null, this.facts.rules);
     try {
       const written = await this.write(session, prompt, writing, pacer(waiting), textOf);
@@ -44,11 +51,19 @@ export class LanguageModel {
    * The tokens after a prompt, `tokens` of them at most: the most probable ones where the `temperature` is 0, otherwise
    * drawn from the `topK` most probable ones (0: from all), with the numbers of a `seed`. Of a text that is longer than
    * the context the last half of it is read again: decoding/window.py.
+   *
+   * @param {ReturnType<Engine["open"]>} session
+   * @param {number[]} prompt
+   * @param {Writing} writing
+   * @param {import("./answering.js").Pace} pace
+   * @param {(tokens: number[]) => string} textOf
    */
   async write(session, prompt, { temperature, topK, tokens, seed }, pace, textOf) {
     const { context, rules } = this.facts;
     const uniform = uniforms(seed);
+    /** @type {number[]} */
     const written = [];
+    /** @type {number[]} */
     let window = [];
     let known = 0;
     let unread = [START, ...prompt];
@@ -71,7 +86,12 @@ export class LanguageModel {
     return written;
   }
 
-  /** `tokens`: without START, those of the prompt first. */
+  /**
+   * `tokens`: without START, those of the prompt first.
+   *
+   * @param {string} text @param {number} prompt @param {number[]} tokens @param {ReturnType<Engine["open"]>} session
+   * @returns {RawAnswer}
+   */
   traceOf(text, prompt, tokens, session) {
     const { facts, tokenizer, engine } = this;
     const axis = /** @type {[axis: string, count: number]} */ (["text", tokens.length + 1]);
@@ -86,8 +106,8 @@ export class LanguageModel {
     };
   }
 
-  /** The answer to a request of the page; `waiting`: see `pacer`. */
+  /** The answer to a request of the page; `waiting`: see `pacer`. @param {Question & { writing: Writing }} question @param {Waiting} [waiting] */
   answer({ writing, ...question }, waiting) {
-    return answered((text) => this.look(text, writing, waiting), /** @type {Question} */ (question));
+    return answered((text) => this.look(text, writing, waiting), question);
   }
 }

@@ -1,10 +1,16 @@
 /** Layers beside the engine's blocks: systems/in_page/layers.py says where their weights are. */
 
+/** @typedef {import("./engine.js").Engine} Engine */
+
 const EPSILON = 1e-5; // of torch's norms
 const PANEL = 64;
-const panelled = (count) => Math.ceil(count / PANEL) * PANEL;
+const panelled = (/** @type {number} */ count) => Math.ceil(count / PANEL) * PANEL;
 
-/** Rows of inputs through a layer of the engine. */
+/**
+ * Rows of inputs through a layer of the engine.
+ *
+ * @param {Engine} engine @param {StoredLayer} layer @param {number} count @param {Float32Array} rows
+ */
 export function linear(engine, { layer, inputs, outputs }, count, rows) {
   const [width, wide] = [panelled(inputs), panelled(outputs)];
   const filled = new Float32Array(count * width);
@@ -22,7 +28,7 @@ export function linear(engine, { layer, inputs, outputs }, count, rows) {
   }
 }
 
-/** The mean of numbers, and what makes their standard deviation 1. */
+/** The mean of numbers, and what makes their standard deviation 1. @param {Float32Array} numbers */
 export function measures(numbers) {
   let [sum, squares] = [0, 0];
   for (const number of numbers) sum += number;
@@ -31,7 +37,7 @@ export function measures(numbers) {
   return { mean, scale: 1 / Math.sqrt(squares / numbers.length + EPSILON) };
 }
 
-/** The mean of `count` rows of numbers that stand one after the other. */
+/** The mean of `count` rows of numbers that stand one after the other. @param {Float32Array} rows @param {number} count */
 export function meanOf(rows, count) {
   const width = rows.length / count;
   const sums = new Float64Array(width);
@@ -39,4 +45,4 @@ export function meanOf(rows, count) {
   return Float32Array.from(sums, (sum) => sum / count);
 }
 
-export const positive = (numbers) => numbers.map((value) => Math.max(0, value));
+export const positive = (/** @type {Float32Array} */ numbers) => numbers.map((value) => Math.max(0, value));

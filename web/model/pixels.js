@@ -6,11 +6,14 @@
 import { contextOf } from "../dom.js";
 import { Refused } from "./answering.js";
 
+/** @typedef {{ width: number, height: number, bytes: Uint8Array }} Pixels */
+
 const BITS = 22;
 const [LONGEST_SIDE, MOST_PIXELS] = [16384, 64_000_000]; // data/files/images.py
 
-/** The pixels of a file, (height, width, 3) in bytes, upright as its EXIF data says, without colour management. */
+/** The pixels of a file, (height, width, 3) in bytes, upright as its EXIF data says, without colour management. @param {File} file */
 export async function decoded(file) {
+  /** @type {ImageBitmap} */
   let bitmap;
   try {
     bitmap = await createImageBitmap(file, { colorSpaceConversion: "none", premultiplyAlpha: "none" });
@@ -33,13 +36,13 @@ export async function decoded(file) {
   return { width, height, bytes };
 }
 
-/** As Pillow's alpha_composite. */
+/** As Pillow's alpha_composite. @param {number} colour @param {number} alpha */
 function onWhite(colour, alpha) {
   const sum = (colour * alpha + 255 * (255 - alpha) + 128) * 128;
   return (((sum >> 8) + sum) >> 8) >> 7;
 }
 
-/** For each pixel of the scaled line the first pixel that it is made of, and their weights. */
+/** For each pixel of the scaled line the first pixel that it is made of, and their weights. @param {number} before @param {number} after */
 function weightsOf(before, after) {
   const scale = before / after;
   const reach = Math.max(scale, 1);
@@ -53,7 +56,12 @@ function weightsOf(before, after) {
   });
 }
 
-/** `lines` lines of `before` pixels each become `after` pixels long; `step`: from a pixel to the next, `line`: from a line to the next. */
+/**
+ * `lines` lines of `before` pixels each become `after` pixels long; `step`: from a pixel to the next, `line`: from a line to the next.
+ *
+ * @param {Uint8Array} bytes @param {number} lines @param {number} before @param {number} after
+ * @param {[line: number, step: number]} from @param {[line: number, step: number]} to
+ */
 function scaledLines(bytes, lines, before, after, [line, step], [newLine, newStep]) {
   if (before === after) return bytes;
   const out = new Uint8Array(lines * after * 3);
@@ -73,22 +81,25 @@ function scaledLines(bytes, lines, before, after, [line, step], [newLine, newSte
 /**
  * The image with the height, width and colours of a shape: data/pictures/corpus.py. Pillow begins with the columns where
  * the height loses more than twice as much as the width.
+ *
+ * @param {Pixels} pixels @param {PictureShape} shape
+ * @returns {Pixels}
  */
 export function scaled({ width, height, bytes }, shape) {
-  const rows = (from, count) => scaledLines(from, count, width, shape.width, [width * 3, 3], [shape.width * 3, 3]);
-  const columns = (from, count) => scaledLines(from, count, height, shape.height, [3, count * 3], [3, count * 3]);
+  const rows = (/** @type {Uint8Array} */ from, /** @type {number} */ count) => scaledLines(from, count, width, shape.width, [width * 3, 3], [shape.width * 3, 3]);
+  const columns = (/** @type {Uint8Array} */ from, /** @type {number} */ count) => scaledLines(from, count, height, shape.height, [3, count * 3], [3, count * 3]);
   const columnsFirst = height > shape.height && height - shape.height > 2 * (width - shape.width);
   const coloured = columnsFirst ? rows(columns(bytes, width), shape.height) : columns(rows(bytes, height), shape.width);
   return { width: shape.width, height: shape.height, bytes: shape.colours === 1 ? greyOf(coloured) : coloured };
 }
 
-/** How bright the eye finds each pixel. */
+/** How bright the eye finds each pixel. @param {Uint8Array} bytes */
 function greyOf(bytes) {
   return Uint8Array.from({ length: bytes.length / 3 }, (_, i) =>
     Math.floor((299 * bytes[3 * i] + 587 * bytes[3 * i + 1] + 114 * bytes[3 * i + 2] + 500) / 1000));
 }
 
-/** The image as the address of a PNG file. */
+/** The image as the address of a PNG file. @param {Pixels} pixels */
 export function addressOf({ width, height, bytes }) {
   const canvas = document.createElement("canvas");
   Object.assign(canvas, { width, height });

@@ -1,8 +1,16 @@
 /** How SentencePiece cuts a normalised text into pieces: as its C++ does, ties included. */
 
+/**
+ * The pieces' ids and scores (`most` and `least` of the normal ones), the user-defined ones, and the length of the longest.
+ *
+ * @typedef {{ ids: Map<string, number>, scores: Float32Array, defined: Set<number>, longest: number, unknown: number, most: number, least: number }} PieceTable
+ * @typedef {{ text: string, frozen?: boolean }} Sign
+ * @typedef {[piece: string, id: number]} Cut
+ */
+
 /** The length in bytes of a character, in UTF-8. */
-const bytesOf = (letter) => {
-  const code = letter.codePointAt(0);
+const bytesOf = (/** @type {string} */ letter) => {
+  const code = /** @type {number} */ (letter.codePointAt(0));
   return code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
 };
 
@@ -11,12 +19,14 @@ const bytesOf = (letter) => {
  * every piece. Returns [piece, id] pairs, with `unknown` for characters that no piece covers.
  *
  * Source: Kudo 2018; unigram_model.cc, EncodeOptimized.
+ *
+ * @param {string[]} letters @param {PieceTable} table
  */
 export function byUnigrams(letters, table) {
   const { ids, scores, most, least, longest, defined, unknown } = table;
   const unseen = Math.fround(least - 10);
   const best = Array.from({ length: letters.length + 1 }, () => ({ from: -1, score: 0, id: -1 }));
-  const reach = (end, from, score, id) => {
+  const reach = (/** @type {number} */ end, /** @type {number} */ from, /** @type {number} */ score, /** @type {number} */ id) => {
     const node = best[end];
     if (node.from === -1 || score > node.score) Object.assign(node, { from, score, id });
   };
@@ -36,6 +46,7 @@ export function byUnigrams(letters, table) {
     }
     if (!single) reach(start + 1, start, Math.fround(unseen + before), unknown);
   }
+  /** @type {Cut[]} */
   const found = [];
   for (let end = letters.length; end > 0; end = best[end].from)
     found.unshift([letters.slice(best[end].from, end).join(""), best[end].id]);
@@ -47,11 +58,13 @@ export function byUnigrams(letters, table) {
  * `symbols`: characters, and whole user-defined symbols, which are never merged (`frozen`).
  *
  * Source: Sennrich et al. 2016; bpe_model.cc.
+ *
+ * @param {Sign[]} symbols @param {PieceTable} table @returns {Cut[]}
  */
 export function byMerging(symbols, table) {
   const { ids, scores, unknown } = table;
   const parts = symbols.slice();
-  const scoreOf = (left) => {
+  const scoreOf = (/** @type {number} */ left) => {
     const [one, other] = [parts[left], parts[left + 1]];
     if (!other || one.frozen || other.frozen) return null;
     const id = ids.get(one.text + other.text);
@@ -61,7 +74,7 @@ export function byMerging(symbols, table) {
   for (;;) {
     let best = -1;
     merges.forEach((score, left) => {
-      if (score !== null && (best < 0 || score > merges[best])) best = left;
+      if (score !== null && (best < 0 || score > /** @type {number} */ (merges[best]))) best = left;
     });
     if (best < 0) return parts.map(({ text }) => [text, ids.get(text) ?? unknown]);
     parts.splice(best, 2, { text: parts[best].text + parts[best + 1].text });
@@ -70,7 +83,7 @@ export function byMerging(symbols, table) {
   }
 }
 
-/** Every character is a piece. */
+/** Every character is a piece. @param {Sign[]} symbols @param {PieceTable} table @returns {Cut[]} */
 export function byCharacters(symbols, table) {
   return symbols.map(({ text }) => [text, table.ids.get(text) ?? table.unknown]);
 }

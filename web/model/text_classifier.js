@@ -8,19 +8,20 @@ import { sitesOf, textAxis } from "./recorded.js";
 import { END, START, Tokenizer, isWritable } from "./tokenizer.js";
 
 export class TextClassifier {
-  /** `facts`: what `systems/in_page/text_classifier.py` writes; `blobs`: the bytes beside it, by name. */
+  /** `facts`: what `systems/in_page/text_classifier.py` writes; `blobs`: the bytes beside it, by name. @param {TextClassifierFacts} facts @param {Blobs} blobs */
   static async load(facts, blobs) {
     const engine = await Engine.load(blobs.wasm, { ...facts.engine, contents: blobs.model });
     return new TextClassifier(facts, new Tokenizer(facts.tokenizer, blobs.charsmap ?? null), engine);
   }
 
+  /** @param {TextClassifierFacts} facts @param {Tokenizer} tokenizer @param {Engine} engine */
   constructor(facts, tokenizer, engine) {
     this.facts = facts;
     this.tokenizer = tokenizer;
     this.engine = engine;
   }
 
-  /** The trace of a text, of a long one of its beginning; `milliseconds` says how long it took. */
+  /** The trace of a text, of a long one of its beginning; `milliseconds` says how long it took. @param {string} text @returns {RawAnswer} */
   look(text) {
     const began = performance.now();
     if (!isWritable(text)) throw new Refused("faultHalf");
@@ -43,7 +44,7 @@ export class TextClassifier {
     };
   }
 
-  /** The answer to a request of the page. */
+  /** The answer to a request of the page. @param {Question} question */
   answer(question) {
     return answered((text) => this.look(text), question);
   }

@@ -22,26 +22,26 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 const strict = new TextDecoder("utf-8", { ignoreBOM: true, fatal: true });
 
-/** The text in NFC, without invisible characters in words, and with control characters and line breaks replaced by spaces. */
+/** The text in NFC, without invisible characters in words, and with control characters and line breaks replaced by spaces. @param {string} text */
 export function normalize(text) {
   return text.replace(BLANKS, " ").replace(INVISIBLE, "").replace(JOINERS, "").normalize("NFC");
 }
 
 /** The text with plain spaces between its words. */
-export const withSpaces = (text) => text.replace(BESIDE_LETTERS, " ");
+export const withSpaces = (/** @type {string} */ text) => text.replace(BESIDE_LETTERS, " ");
 
-/** Whether UTF-8 can encode the text: it has no half of a surrogate pair. */
+/** Whether UTF-8 can encode the text: it has no half of a surrogate pair. @param {string} text */
 export function isWritable(text) {
   return !/\p{Surrogate}/u.test(text);
 }
 
-/** As Python's strip(): a byte order mark is no whitespace there. */
+/** As Python's strip(): a byte order mark is no whitespace there. @param {string} text */
 export function strip(text) {
   return text.replace(/^(?:(?!\ufeff)\s)+|(?:(?!\ufeff)\s)+$/gu, "");
 }
 
 export class Tokenizer {
-  /** `raw`: what `jumok.data.pieces.PieceTable` holds; `charsmap`: bytes, or null. */
+  /** `raw`: of `jumok.data.pieces.PieceTable`. @param {PiecesFacts} raw @param {Uint8Array | null} charsmap */
   constructor(raw, charsmap = null) {
     this.pieces = raw.pieces;
     this.types = raw.types;
@@ -49,8 +49,11 @@ export class Tokenizer {
     this.charsmap = charsmap && new Charsmap(charsmap);
     const scores = Float32Array.from(raw.scores);
     const normal = scores.filter((_, id) => raw.types[id] === NORMAL);
+    /** @type {Map<string, number>} */
     const ids = new Map();
+    /** @type {Set<number>} */
     const defined = new Set();
+    /** @type {Map<number, number>} */
     this.bytes = new Map();
     raw.pieces.forEach((piece, id) => {
       if (raw.types[id] === NORMAL || raw.types[id] === USER_DEFINED) ids.set(piece, id);
@@ -62,25 +65,26 @@ export class Tokenizer {
     this.symbols = [...defined].map((id) => raw.pieces[id]).sort((a, b) => b.length - a.length);
   }
 
-  /** The ids of a text, without START and END. */
+  /** The ids of a text, without START and END. @param {string} text */
   encode(text) {
     const clean = this.prepared(normalize(text));
     if (!clean) return [];
     const { segmentation, byteFallback } = this.raw;
     const found = segmentation === "unigram" ? byUnigrams([...clean], this.table)
       : (segmentation === "bpe" ? byMerging : byCharacters)(this.split(clean), this.table);
+    /** @type {number[]} */
     const ids = [];
     let unknown = false;
     for (const [piece, id] of found) {
       const unseen = id === UNKNOWN;
-      if (unseen && byteFallback) for (const byte of encoder.encode(piece)) ids.push(this.bytes.get(byte));
+      if (unseen && byteFallback) for (const byte of encoder.encode(piece)) ids.push(/** @type {number} */ (this.bytes.get(byte)));
       else if (!unseen || !unknown) ids.push(id); // neighbours that are unknown are one
       unknown = unseen;
     }
     return ids;
   }
 
-  /** SentencePiece's own normalisation: its rules, spaces, and the space before the text. */
+  /** SentencePiece's own normalisation: its rules, spaces, and the space before the text. @param {string} text */
   prepared(text) {
     const { dummyPrefix, removeExtra } = this.raw;
     if (!text) return "";
@@ -95,7 +99,7 @@ export class Tokenizer {
     return removeExtra ? out.replace(/▁+$/u, "") : out;
   }
 
-  /** The text in parts: user-defined symbols as they are, and other characters replaced by the rules. */
+  /** The text in parts: user-defined symbols as they are, and other characters replaced by the rules. @param {string} text */
   *replacedParts(text) {
     if (!this.charsmap && !this.symbols.length) {
       yield* text;
@@ -113,21 +117,22 @@ export class Tokenizer {
     }
   }
 
-  /** Characters, and whole user-defined symbols. */
+  /** Characters, and whole user-defined symbols. @param {string} text */
   split(text) {
     const found = [];
     for (let at = 0; at < text.length;) {
       const symbol = this.symbols.find((each) => text.startsWith(each, at));
-      const part = symbol ?? String.fromCodePoint(text.codePointAt(at));
+      const part = symbol ?? String.fromCodePoint(/** @type {number} */ (text.codePointAt(at)));
       found.push({ text: part, frozen: Boolean(symbol) });
       at += part.length;
     }
     return found;
   }
 
-  /** The text of the ids, without PAD, START and END. */
+  /** The text of the ids, without PAD, START and END. @param {number[]} ids */
   decode(ids) {
     let text = "";
+    /** @type {number[]} */
     let run = [];
     let first = true;
     const close = () => {
@@ -159,16 +164,22 @@ export class Tokenizer {
     return normalize(text);
   }
 
+  /** @param {number[]} ids */
   names(ids) {
     return ids.map((id) => this.pieces[id]);
   }
 
+  /** @param {number[]} ids */
   words(ids) {
     return wordsOf(this.names(ids));
   }
 }
 
-/** For each name the index of its word: a symbol of the space on its own belongs to the next one, and a line break is a word. */
+/**
+ * For each name the index of its word: a symbol of the space on its own belongs to the next one, and a line break is a word.
+ *
+ * @param {string[]} names
+ */
 export function wordsOf(names) {
   let word = 0;
   let filled = false;
@@ -189,7 +200,7 @@ export function wordsOf(names) {
   return words.map((index) => Math.min(index, last));
 }
 
-/** UTF-8, with U+FFFD for every byte that is not part of a character. */
+/** UTF-8, with U+FFFD for every byte that is not part of a character. @param {number[]} bytes */
 function textOfBytes(bytes) {
   let text = "";
   for (let at = 0; at < bytes.length;) {

@@ -7,6 +7,8 @@ import { beforeCells } from "../picture.js";
  *
  * weight: the map's value. even: the key's weight if that of all tokens were equal; tokens: how many of them are the key's. rest: the weight that
  * went to no word. `effect`: what occlusion or ablation changed, or null if neither was computed.
+ *
+ * @param {Trace} trace @param {Site} site @param {AttentionMap} map @param {Chosen} state @param {{ row: number, column: number, top: number }} at @param {Head} head
  */
 export function factsOf(trace, site, map, state, { row, column, top }, head) {
   const width = map.columns.length;
@@ -17,7 +19,6 @@ export function factsOf(trace, site, map, state, { row, column, top }, head) {
     word: map.rows[row],
     key: map.columns[column],
     cell: cell < 0 ? null : cell,
-    grid,
     weight: map.values[row * width + column],
     strongest: column === top,
     even: evenShare(site, map, steps, column),
@@ -33,7 +34,7 @@ export function factsOf(trace, site, map, state, { row, column, top }, head) {
 /**
  * The weight of a key if the softmax were even over the keys that the mask permits.
  *
- * @param {Site} site
+ * @param {Site} site @param {AttentionMap} map @param {number[]} steps @param {number} column
  */
 function evenShare(site, map, steps, column) {
   const columns = map.places.columns[column] ?? [];
@@ -51,7 +52,8 @@ function evenShare(site, map, steps, column) {
  *
  * `mean`: the drop of each of its tokens on average. null: it was not computed.
  *
- * @param {Trace} trace @param {Site} site @param {Chosen} state
+ * @param {Trace} trace @param {Site} site @param {Chosen} state @param {number} row @param {number} column @param {number} width
+ * @returns {Occluded | null}
  */
 export function effectOnRow(trace, site, state, row, column, width) {
   const unit = state.get("unit");
@@ -75,7 +77,7 @@ const wordSteps = new WeakMap();
 /**
  * The steps that wrote a word, or the step of a token.
  *
- * @param {Trace} trace @param {Unit} unit
+ * @param {Trace} trace @param {string} own @param {Unit} unit @param {number} row
  */
 function stepsOf(trace, own, unit, row) {
   if (unit === "pieces") return [row];
@@ -92,7 +94,7 @@ function stepsOf(trace, own, unit, row) {
 /**
  * The probability with which these steps together wrote what they did.
  *
- * @param {Trace} trace
+ * @param {Trace} trace @param {number[]} steps
  */
 export function chanceOf(trace, steps) {
   return Math.exp(steps.reduce((sum, step) => sum + trace.steps[step].log_probability, 0));
@@ -101,14 +103,14 @@ export function chanceOf(trace, steps) {
 /**
  * The row of the attributions, which are by words, or by the steps that write a token.
  *
- * @param {Unit} unit
+ * @param {Unit} unit @param {Values["reading"]} reading @param {boolean} next @param {number} row
  */
 function rowOfEffect(unit, reading, next, row) {
   if (unit === "words") return next ? row + 1 : row;
   return reading === "reads" && !next ? row - 1 : row;
 }
 
-/** @param {Trace} trace @param {Unit} unit */
+/** @param {Trace} trace @param {Attribution} facts @param {Unit} unit @param {number} row */
 function nameOf(trace, facts, unit, row) {
   return unit === "words" ? trace.axes[facts.own].texts[row] : trace.steps[row].token;
 }
@@ -116,7 +118,8 @@ function nameOf(trace, facts, unit, row) {
 /**
  * The change of the output's log-probability without the head, in nats, as a drop.
  *
- * @param {Trace} trace @param {Site} site
+ * @param {Trace} trace @param {Site} site @param {Head} head
+ * @returns {Ablated | null}
  */
 function ablated(trace, site, head) {
   const changes = trace.page.baseline ? null : trace.findings.ablation?.[site.name]?.[Number(head)];
@@ -127,7 +130,7 @@ function ablated(trace, site, head) {
 /**
  * What ablating a head did to the whole output, by the change of each token's log-probability.
  *
- * @param {Trace} trace
+ * @param {Trace} trace @param {number[]} changes
  */
 export function ablationEffect(trace, changes) {
   return { nats: -changes.reduce((sum, change) => sum + change, 0), before: chanceOf(trace, [...trace.steps.keys()]) };
@@ -140,6 +143,9 @@ const IMPOSSIBLE = 0.001; // what ends below this is nearly impossible
 /**
  * A drop of a log-probability as what it does to the probability: "same"; the probabilities before and after;
  * or, of what is improbable, a percentage or a factor.
+ *
+ * @param {Drop} drop
+ * @returns {{ how: "same" } | { how: "impossible" | "lower" | "higher", from: string, to: string } | { how: "fewer" | "more", number: number } | { how: "timesLess" | "timesMore", number: number, over: boolean }}
  */
 export function changeOf({ nats, before }) {
   const size = Math.abs(nats);
@@ -154,7 +160,7 @@ export function changeOf({ nats, before }) {
   return { how: less ? "timesLess" : "timesMore", number: factor, over: size > BILLION };
 }
 
-/** One decimal below 10, otherwise two significant digits. */
+/** One decimal below 10, otherwise two significant digits. @param {number} factor */
 function rounded(factor) {
   if (factor < 9.95) return Math.round(10 * factor) / 10;
   const step = 10 ** (Math.floor(Math.log10(factor)) - 1);
@@ -163,7 +169,7 @@ function rounded(factor) {
 
 const DECIMALS = 6; // of the smallest percentages that are told from 0
 
-/** A share in percent: whole, with decimals where rounding would give 0 or 100. */
+/** A share in percent: whole, with decimals where rounding would give 0 or 100. @param {number} share */
 export function percentOf(share) {
   const percent = 100 * share;
   if (percent >= 99.95) return "100 %";
@@ -171,7 +177,7 @@ export function percentOf(share) {
   return `${percent.toFixed(0)} %`;
 }
 
-/** One significant digit, without an exponent. */
+/** One significant digit, without an exponent. @param {number} percent */
 function tiny(percent) {
   if (percent < 0.5 * 10 ** -DECIMALS) return "0";
   return percent.toFixed(Math.min(DECIMALS, Math.ceil(-Math.log10(percent)))).replace(/0+$/, "");

@@ -5,29 +5,31 @@ import { percentOf } from "./facts.js";
 import { findingsOf } from "./findings.js";
 import { changeText } from "./sentence.js";
 
+/** @typedef {import("./findings.js").Finding} Finding */
+
 /**
  * The list, and the note on what attention proves.
  *
  * @param {Trace} trace @param {State} state @param {Words} words
  */
 export function findingsList(trace, state, words) {
-  const items = findingsOf(trace, state).map((finding) => element("li", { class: finding.kind }, ...sentence(finding, trace, state, words)));
+  const items = findingsOf(trace, state).map((finding) => element("li", { class: finding.kind }, ...sentence(finding, state, words)));
   return element("div", { id: "findings", class: "findings", role: "group", "aria-label": words.findings },
     ...(items.length ? [element("ul", {}, ...items)] : []), element("p", { class: "muted" }, words.findingsNote));
 }
 
-function sentence({ kind, words: named, more }, trace, state, words) {
-  const say = words.finding;
-  const several = named.length > 1 || more > 0;
-  const parts = say[several ? `${kind}s` : kind].flatMap((part) => (typeof part === "string" ? [part] : listed(kind, named, more, state, words)));
-  const tail = kind === "differs" ? [apart(named[0], words)] : [];
-  return [...parts, ...tail].flatMap((part) => (typeof part === "string" ? unbroken(part) : [part]));
+/** @param {Finding} finding @param {State} state @param {Words} words */
+function sentence({ kind, words: named, more }, state, words) {
+  const several = kind !== "differs" && (named.length > 1 || more > 0);
+  const parts = words.finding[several ? /** @type {const} */ (`${kind}s`) : kind];
+  const tail = named.flatMap(({ apart: found }) => (found ? [apart(found, words)] : []));
+  return [...parts.flatMap((part) => (typeof part === "string" ? [part] : listed(kind, named, more, state, words))), ...tail].flatMap((part) => (typeof part === "string" ? unbroken(part) : [part]));
 }
 
 /**
  * The words with their probabilities, and commas between them.
  *
- * @param {State} state @param {Words} words
+ * @param {Finding["kind"]} kind @param {Finding["words"]} named @param {number} more @param {State} state @param {Words} words
  */
 function listed(kind, named, more, state, words) {
   const nodes = named.flatMap(({ text, chance, to }, i) => [
@@ -38,6 +40,7 @@ function listed(kind, named, more, state, words) {
   return more ? [...nodes, words.finding.more(more)] : nodes;
 }
 
+/** @param {import("./findings.js").Apart} found @param {Words} words */
 function apart({ seen, share, without, used, most }, words) {
   const say = words.finding[without.of === null ? "apart" : "apartNext"];
   return say(seen, words.sentence.share(percentOf(share)), changeText(without, words.sentence), used, changeText(most, words.sentence));

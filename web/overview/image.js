@@ -11,6 +11,8 @@ const SIDE = 340; // px: the longer side of the image
  *
  * `words`: the rows are words, which are listed beside the image; otherwise they are cells.
  * onPick(row, column) and onShow(row, column) as in `twoLines`.
+ *
+ * @param {Trace} trace @param {DrawnMap} map @param {Stage & { grid: Grid, words: boolean }} parts
  */
 export function imageStage(trace, map, { cursor, grid, words, labels, onPick, onShow }) {
   const canvas = element("canvas", { id: "overview-image", tabindex: "0", role: "img", "aria-label": labels.image });
@@ -28,13 +30,17 @@ export function imageStage(trace, map, { cursor, grid, words, labels, onPick, on
       button.setAttribute("aria-pressed", String(i === row));
     });
   };
+  /** @param {number | null} row */
   const point = (row) => {
     shown.row = row ?? cursor.row;
     draw();
     onShow(row, null);
   };
+  /** @param {KeyboardEvent} event @param {number} row */
   const moved = (event, row) => {
-    const to = { ArrowLeft: row - 1, ArrowRight: row + 1, Home: 0, End: buttons.length - 1 }[event.key];
+    /** @type {ByName<number>} */
+    const places = { ArrowLeft: row - 1, ArrowRight: row + 1, Home: 0, End: buttons.length - 1 };
+    const to = places[event.key];
     if (to === undefined) return;
     event.preventDefault();
     buttons[to]?.focus();
@@ -47,13 +53,19 @@ export function imageStage(trace, map, { cursor, grid, words, labels, onPick, on
     if (!figure.contains(/** @type {Node | null} */ (event.relatedTarget))) point(null);
   });
   draw();
-  return { node: figure, use: (other) => {
+  /** @param {DrawnMap} other */
+  const use = (other) => {
     shown.map = other;
     draw();
-  } };
+  };
+  return { node: figure, use };
 }
 
-/** With cells as rows the mouse and the arrow keys choose a row; with words the image only shows. */
+/**
+ * With cells as rows the mouse and the arrow keys choose a row; with words the image only shows.
+ *
+ * @param {HTMLCanvasElement} canvas @param {Grid} grid @param {{ words: boolean, point: (row: number | null) => void, onPick: Stage["onPick"], current: () => number }} parts
+ */
 function listen(canvas, grid, { words, point, onPick, current }) {
   if (words) {
     canvas.removeAttribute("tabindex");
@@ -71,11 +83,12 @@ function listen(canvas, grid, { words, point, onPick, current }) {
   });
 }
 
+/** @param {DrawnMap} map @param {number} row */
 function rowOf(map, row) {
   return map.values.subarray(row * map.columns.length, (row + 1) * map.columns.length);
 }
 
-/** The largest weight of all rows: the scale that they share. */
+/** The largest weight of all rows: the scale that they share. @param {DrawnMap} map */
 function mostOfRows(map) {
   return map.values[largest(map.values)];
 }

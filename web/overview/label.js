@@ -28,6 +28,7 @@ export function labelStage(trace, words) {
   const most = Math.max(...drops.map(Math.abs)) || 1;
   const top = largest(drops);
   const said = element("p", { class: "sentence", id: "label-sentence", "aria-live": "polite" });
+  /** @param {number} word */
   const say = (word) => said.replaceChildren(...unbroken(sentence(trace, grid ? drops.map((_, cell) => words.spot(cell, grid)) : texts, effects, word, top, words)));
   const node = element("div", { class: "label-stage" },
     grid ? imageOf(trace, drops, grid, { top, say, words })
@@ -41,7 +42,7 @@ export function labelStage(trace, words) {
   return { said, node };
 }
 
-/** @param {Trace} trace @param {Words} words */
+/** @param {Trace} trace @param {string[]} texts @param {Drop[]} effects @param {number} word @param {number} top @param {Words} words */
 function sentence(trace, texts, effects, word, top, words) {
   const change = changeText(effects[word], words.sentence);
   const chance = words.sentence.share(percentOf(effects[word].before));
@@ -50,7 +51,11 @@ function sentence(trace, texts, effects, word, top, words) {
   return (word === top && effects[top].nats > 0 ? most : each)(trace.output, chance, texts[word], change);
 }
 
-/** The image, as bright at each cell as the label depends on it; the mouse says the effect of a cell. */
+/**
+ * The image, as bright at each cell as the label depends on it; the mouse says the effect of a cell.
+ *
+ * @param {Trace} trace @param {number[]} drops @param {Grid} grid @param {{ top: number, say: (cell: number) => void, words: Words }} parts
+ */
 function imageOf(trace, drops, grid, { top, say, words }) {
   const weights = Float32Array.from(drops, (drop) => Math.max(0, drop));
   const canvas = element("canvas", { id: "label-image", role: "img", "aria-label": words.madeLabel });
@@ -59,7 +64,7 @@ function imageOf(trace, drops, grid, { top, say, words }) {
   return canvas;
 }
 
-/** @param {Words} words */
+/** @param {string} text @param {number} i @param {Drop} effect @param {number} most @param {(word: number) => void} say @param {Words} words */
 function wordOf(text, i, effect, most, say, words) {
   const share = effect.nats / most;
   const kind = share >= FAINTEST ? " for" : share <= -FAINTEST ? " against" : "";

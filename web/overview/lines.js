@@ -9,6 +9,8 @@ import { colour, inkOn, palette, theme } from "../surface.js";
 const MANY = 48; // words of a line: from here on they are small
 const NUMBERED = 0.05; // weights from here on have their number in percent
 
+/** @typedef {{ columns: (column: number) => string }} Names */
+
 /**
  * The figure of a map.
  *
@@ -16,11 +18,15 @@ const NUMBERED = 0.05; // weights from here on have their number in percent
  * chosen; onShow(row, column) whenever another word is pointed at, or none any more. `typed`: so many words of
  * the upper line are the input.
  * Returns the node, and `use(map)`, which draws another map over the same words.
+ *
+ * @param {DrawnMap} map @param {Stage & { names: Names, typed: number }} parts
  */
 export function twoLines(map, { cursor, names, labels, typed, onPick, onShow }) {
   const node = element("div", { class: map.rows.length > MANY ? "lines long" : "lines" });
   const between = bands(node);
+  /** @type {import("./bands.js").Shown} */
   const shown = { map, row: cursor.row, column: null };
+  /** @type {Stage["onShow"]} */
   const point = (row, column) => {
     Object.assign(shown, { row: row ?? cursor.row, column });
     draw();
@@ -34,9 +40,13 @@ export function twoLines(map, { cursor, names, labels, typed, onPick, onShow }) 
   node.addEventListener("focusout", (event) => {
     if (!node.contains(/** @type {Node | null} */ (event.relatedTarget))) point(null, null);
   });
+  /** @type {DrawnMap | undefined} */
+  let described;
+  /** @param {boolean} [moves] */
   const draw = (moves) => {
     tint(shown, keys.words, rows.words, cursor);
-    describe(shown.map, rows.words, names);
+    if (described !== shown.map) describe(shown.map, rows.words, names);
+    described = shown.map;
     between.draw(shown, moves);
   };
   let first = true;
@@ -47,41 +57,57 @@ export function twoLines(map, { cursor, names, labels, typed, onPick, onShow }) 
   };
   new ResizeObserver(laid).observe(node); // called once it has a size, and whenever that changes
   node.addEventListener("laid", laid);
-  return { node, use: (other) => {
+  /** @param {DrawnMap} other */
+  const use = (other) => {
     shown.map = other;
     draw();
-  } };
+  };
+  return { node, use };
 }
 
-/** One line: a label, and a button for each word, of which one is in the order of the Tab key. */
+/**
+ * One line: a label, and a button for each word, of which one is in the order of the Tab key.
+ *
+ * @param {"key" | "row"} kind @param {string[]} texts @param {string} label @param {number} first
+ * @param {{ point: (i: number) => void, pick: (i: number) => void, across: () => HTMLElement | undefined }} parts
+ */
 function line(kind, texts, label, first, { point, pick, across }) {
   const words = texts.map((text, i) => element("button", {
     type: "button", id: `${kind}-${i}`, class: "word", tabindex: i === Math.min(first, texts.length - 1) ? "0" : "-1",
     ...preview(() => point(i)), onclick: () => pick(i),
     onkeydown: (event) => moved(event, i),
   }, element("span", {}, text), element("small", { "aria-hidden": "true" })));
+  /** @param {HTMLElement | undefined} word */
   const go = (word) => {
     if (!word) return;
-    word.parentNode.querySelectorAll("[tabindex='0']").forEach((each) => each.setAttribute("tabindex", "-1"));
+    word.parentNode?.querySelectorAll("[tabindex='0']").forEach((each) => each.setAttribute("tabindex", "-1"));
     word.setAttribute("tabindex", "0");
     word.focus({ preventScroll: false });
   };
+  /** @param {KeyboardEvent} event @param {number} i */
   const moved = (event, i) => {
-    const to = { ArrowLeft: i - 1, ArrowRight: i + 1, Home: 0, End: words.length - 1 }[event.key];
+    /** @type {ByName<number>} */
+    const places = { ArrowLeft: i - 1, ArrowRight: i + 1, Home: 0, End: words.length - 1 };
+    const to = places[event.key];
     const other = (kind === "row" ? "ArrowUp" : "ArrowDown") === event.key;
     if (to === undefined && !other) return;
     event.preventDefault();
-    go(other ? across() : words[to]);
+    go(to === undefined ? across() : words[to]);
   };
   return { words, node: element("div", { class: `line ${kind}s`, role: "group", "aria-label": label },
     element("span", { class: "side" }, element("span", { "aria-hidden": "true" }, label)), ...words.flatMap((word) => [word, " "])) };
 }
 
+/** @param {{ words: HTMLElement[] }} line @param {number} i */
 function partner({ words }, i) {
   return words[i];
 }
 
-/** Colours the words of one line by their weights for the chosen word of the other. */
+/**
+ * Colours the words of one line by their weights for the chosen word of the other.
+ *
+ * @param {import("./bands.js").Shown} shown @param {HTMLElement[]} keys @param {HTMLElement[]} rows @param {Cursor} cursor
+ */
 function tint({ map, row, column }, keys, rows, cursor) {
   const byKey = column !== null;
   keys.forEach((word, c) => {
@@ -94,7 +120,11 @@ function tint({ map, row, column }, keys, rows, cursor) {
   });
 }
 
-/** `share`: null is the chosen word itself, which is underlined and not coloured. */
+/**
+ * `share`: null is the chosen word itself, which is underlined and not coloured.
+ *
+ * @param {HTMLElement} word @param {number | null} share @param {number | null} weight
+ */
 function paint(word, share, weight) {
   const [, number] = word.children;
   const text = weight !== null && weight >= NUMBERED ? percentOf(weight).replace(" ", "\u202f") : "";
@@ -106,8 +136,9 @@ function paint(word, share, weight) {
   word.style.color = coloured ? inkOn(palette(theme())[Math.round(255 * share)]) : "";
 }
 
-/** The places of the three largest values, the largest first. */
+/** The places of the three largest values, the largest first. @param {Float32Array} values */
 function strongestThree(values) {
+  /** @type {number[]} */
   const best = [];
   for (let i = 0; i < values.length; i++) {
     if (best.length === 3 && !(values[i] > values[best[2]])) continue;
@@ -118,11 +149,9 @@ function strongestThree(values) {
   return best;
 }
 
-/** What screen readers say of a word: its strongest keys. */
+/** What screen readers say of a word: its strongest keys. @param {DrawnMap} map @param {HTMLElement[]} rows @param {Names} names */
 function describe(map, rows, names) {
   const width = map.columns.length;
-  if (rows.described === map) return;
-  rows.described = map;
   rows.forEach((word, r) => {
     const values = map.values.subarray(r * width, (r + 1) * width);
     word.setAttribute("aria-label", `${map.rows[r]}: ${strongestThree(values).map((c) => `${names.columns(c)} ${percentOf(values[c])}`).join(", ")}`);

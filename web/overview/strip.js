@@ -24,7 +24,10 @@ export function hasStrip(trace) {
  * The buttons of all heads.
  *
  * row: of the matrix, whose weights are drawn over the grid where the keys are cells. onTry(site, head) is called
- * when a head is pointed at or focused, and with null when it is left.
+ * when a head is pointed at or focused, and with null for the site when it is left.
+ *
+ * @param {Trace} trace @param {Chosen} state @param {Words} words
+ * @param {{ row: number, onTry: (site: Site | null, head: Head) => void, onChoose: (site: Site, head: Head) => void }} parts
  */
 export function headStrip(trace, state, words, { row, onTry, onChoose }) {
   const shown = siteOf(trace, state);
@@ -32,14 +35,15 @@ export function headStrip(trace, state, words, { row, onTry, onChoose }) {
   const small = trace.sites.reduce((count, site) => count + (trace.axes[site.keys].grid ? site.columns * site.heads : site.heads * site.rows * site.columns), 0) <= CELLS;
   const effects = trace.page.baseline ? {} : trace.findings.ablation ?? {};
   const most = Math.max(1e-9, ...Object.values(effects).flatMap((heads) => heads.map((steps) => Math.abs(total(steps)))));
-  const waiting = []; // what is drawn after the first picture
+  /** What is drawn after the first picture. @type {(() => void)[]} */
+  const waiting = [];
   const scale = small && !trace.page.partial ? mostOfAll(trace, row) : null; // while arrays are missing, nothing is drawn
-  /** @param {Site} site */
+  /** @param {Site} site @param {number | "mean"} head */
   const button = (site, head) => {
     const on = site === shown && head === chosen;
     const image = small ? element("img", { alt: "" }) : element("span", { "aria-hidden": "true" }); // no canvas: a hundred of them would slow each frame of the bands
     waiting.push(() => draw(image, trace, site, head, row, scale));
-    const effect = effects[site.name]?.[head];
+    const effect = effects[site.name]?.[Number(head)];
     const name = head === "mean" ? words.mean : `${words.head} ${head + 1}`;
     const label = `${words[site.part]}, ${words.layerNumber(site.layer + 1)}, ${name}${effect ? `; ${words.change} ${total(effect).toFixed(2)}` : ""}`;
     const bar = element("i", { "aria-hidden": "true" });
@@ -56,10 +60,10 @@ export function headStrip(trace, state, words, { row, onTry, onChoose }) {
       ...(site.heads > 1 && !site.raw.factors ? [button(site, "mean")] : []),
       ...Array.from({ length: site.heads }, (_, head) => button(site, head))))));
   const node = element("div", { class: small ? "strip" : "strip squares", id: "strip", role: "group", "aria-label": words.headStrip, onkeydown: walk,
-    onmouseleave: () => onTry(null) }, ...parts);
+    onmouseleave: () => onTry(null, chosen) }, ...parts);
   if (!node.querySelector("[tabindex='0']")) node.querySelector("button")?.setAttribute("tabindex", "0");
   node.addEventListener("focusout", (event) => {
-    if (!node.contains(/** @type {Node | null} */ (event.relatedTarget))) onTry(null);
+    if (!node.contains(/** @type {Node | null} */ (event.relatedTarget))) onTry(null, chosen);
   });
   // The first picture does not wait for these; a page whose arrays are not all there yet is drawn again.
   if (!trace.page.partial) requestAnimationFrame(() => setTimeout(() => drawInTurn(waiting)));
@@ -71,7 +75,7 @@ export function headStrip(trace, state, words, { row, onTry, onChoose }) {
 /**
  * The end of the scale that all small maps share: the largest weight of any of them.
  *
- * @param {Trace} trace
+ * @param {Trace} trace @param {number} row
  */
 function mostOfAll(trace, row) {
   return Math.max(1e-9, ...trace.sites.flatMap((site) => Array.from({ length: site.heads }, (_, head) => {
@@ -83,7 +87,7 @@ function mostOfAll(trace, row) {
 /**
  * The weights that a small map shows: all of a text's, one row of those over an image.
  *
- * @param {Trace} trace @param {Site} site
+ * @param {Trace} trace @param {Site} site @param {Head} head @param {number} row
  */
 function shownOf(trace, site, head, row) {
   const matrix = site.matrix(head, "weights");
@@ -94,11 +98,11 @@ function shownOf(trace, site, head, row) {
 /**
  * `most`: the end of the scale of small maps; null: a square.
  *
- * @param {Trace} trace @param {Site} site
+ * @param {HTMLImageElement | HTMLSpanElement} image @param {Trace} trace @param {Site} site @param {number | "mean"} head @param {number} row @param {number | null} most
  */
 function draw(image, trace, site, head, row, most) {
   const [rows, columns] = [site.rows, site.columns];
-  if (most === null) {
+  if (most === null || !("src" in image)) {
     image.style.background = colour(sharpness(site, head), theme());
     return;
   }
@@ -113,7 +117,7 @@ function draw(image, trace, site, head, row, most) {
 /**
  * The mean over the rows of the largest weight, 0 to 1; without the entropies that `measures` adds.
  *
- * @param {Site} site
+ * @param {Site} site @param {number | "mean"} head
  */
 function sharpness(site, head) {
   if (head === "mean") return site.measures(head).confidence;
@@ -128,24 +132,28 @@ function sharpness(site, head) {
   return (sum * unit) / site.rows;
 }
 
-/** Draws a few heads at a time, so that the page answers in between. */
+/** Draws a few heads at a time, so that the page answers in between. @param {(() => void)[]} waiting */
 function drawInTurn(waiting, from = 0) {
   waiting.slice(from, from + AT_ONCE).forEach((each) => each());
   if (from + AT_ONCE < waiting.length) setTimeout(() => drawInTurn(waiting, from + AT_ONCE));
 }
 
-/** The arrow keys move over the heads as they lie: along a layer, and between layers. */
+/** @type {ByName<number[]>} */
+const STEPS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
+
+/** The arrow keys move over the heads as they lie: along a layer, and between layers. @param {KeyboardEvent} event */
 function walk(event) {
-  const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
+  const step = STEPS[event.key];
   if (!step) return;
-  const layers = [...event.currentTarget.querySelectorAll(".layer")].map((layer) => [...layer.querySelectorAll("button")]);
-  const y = layers.findIndex((layer) => layer.includes(event.target));
+  const from = /** @type {HTMLButtonElement} */ (event.target);
+  const layers = [.../** @type {HTMLElement} */ (event.currentTarget).querySelectorAll(".layer")].map((layer) => [...layer.querySelectorAll("button")]);
+  const y = layers.findIndex((layer) => layer.includes(from));
   if (y < 0) return;
   event.preventDefault();
   const layer = layers[y + step[0]] ?? layers[y];
-  const to = layer[Math.min(layer.length - 1, layers[y].indexOf(event.target) + step[1])];
+  const to = layer[Math.min(layer.length - 1, layers[y].indexOf(from) + step[1])];
   if (!to) return;
-  event.target.setAttribute("tabindex", "-1");
+  from.setAttribute("tabindex", "-1");
   to.setAttribute("tabindex", "0");
   to.focus();
 }

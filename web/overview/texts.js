@@ -2,7 +2,7 @@
 
 import { visible } from "../trace.js";
 
-/** Without spaces, which words do not keep. */
+/** Without spaces, which words do not keep. @param {string} text */
 function letters(text) {
   return visible(text).replace(/\s+/g, "");
 }
@@ -10,6 +10,8 @@ function letters(text) {
 /**
  * How many words at the beginning of a line are the text, letter by letter; 0: it does not begin with it.
  * `continued`: the last of them may go on.
+ *
+ * @param {string} text @param {string[]} line @param {boolean} continued
  */
 export function wordsOf(text, line, continued) {
   const wanted = letters(text);
@@ -21,7 +23,7 @@ export function wordsOf(text, line, continued) {
   return 0;
 }
 
-/** Whether a line ends with the text that was written. */
+/** Whether a line ends with the text that was written. @param {string[]} line @param {string} text */
 export function endsWith(line, text) {
   return letters(line.join("")).endsWith(letters(text));
 }

@@ -29,7 +29,7 @@ export function barsFigure(panels, { across = panels.length, most } = {}) {
     const tallest = Math.max(...panels.slice(from, from + across).map(({ names, values }) => Math.max(names.length, values.length)));
     rows.push(TITLE + LINE * tallest + MARGIN);
   }
-  const top = (row) => rows.slice(0, row).reduce((sum, height) => sum + height, MARGIN);
+  const top = (/** @type {number} */ row) => rows.slice(0, row).reduce((sum, height) => sum + height, MARGIN);
   return {
     width: column * Math.min(across, panels.length),
     height: top(rows.length),

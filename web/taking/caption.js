@@ -10,13 +10,15 @@ const OF_ONE_HEAD = new Set(["overview", "board", "scrubber", "row", "walk", "co
 /**
  * Two paragraphs: what the figure shows (model, view, sentence, layer and head, value), and the citation.
  *
- * @param {Trace} trace @param {State} state @param {Words} words
+ * @param {Trace} trace @param {ViewName} view @param {State} state @param {Words} words
  */
 export function captionOf(trace, view, state, words) {
+  /** @type {Partial<Record<ViewName, string>>} */
+  const values = words.captionValue;
   const said = [words.captionOf(words[view], trace.model, sentence(trace))];
   if (view === "grid") said.push(words.captionGrid(words[siteOf(trace, state).part]));
   else if (OF_ONE_HEAD.has(view)) said.push(...ofHead(trace, view, state, words));
-  else if (words.captionValue[view]) said.push(words.captionValue[view]);
+  else if (values[view]) said.push(values[view]);
   const changed = [...trace.changes, ...changesOf(trace, state)];
   if (changed.length) said.push(`${words.changedModel(changed.join("; "))}.`);
   return [said.join(" "), citation(trace)];
@@ -50,7 +52,7 @@ function sentence(trace) {
 /**
  * The layer, the head, what the cells show, and the number at the cursor.
  *
- * @param {Trace} trace @param {State} state @param {Words} words
+ * @param {Trace} trace @param {ViewName} view @param {State} state @param {Words} words
  */
 function ofHead(trace, view, state, words) {
   const site = siteOf(trace, state);
@@ -66,6 +68,7 @@ function ofHead(trace, view, state, words) {
   return [...said, `“${row || rowName(trace, site, at.query, words)}” → “${column || readable(site.columnTokens[at.key])}”: ${weight.toFixed(3)}.`];
 }
 
+/** @param {Trace} trace */
 function citation({ version }) {
   return `jumok${version ? ` ${version}` : ""} (주목), github.com/jumok/jumok.`;
 }

@@ -18,9 +18,10 @@ function formOfFilms() {
 /**
  * Films a node while something plays in it, until it ends or `signal` stops it.
  *
- * film: { node, play }: play(done) plays from the beginning, and calls `done` at the end. `name`: below the picture.
+ * `play(done)` plays from the beginning, and calls `done` at the end. `name`: below the picture.
  *
- * Returns the video as a Blob.
+ * @param {NonNullable<Shown["film"]>} film @param {string} name @param {AbortSignal} signal
+ * @returns {Promise<Blob>} the video
  */
 function filmed({ node, play }, name, signal) {
   const [type] = /** @type {string[]} */ (formOfFilms());
@@ -44,6 +45,7 @@ function filmed({ node, play }, name, signal) {
   };
   frame();
   const recorder = new MediaRecorder(canvas.captureStream(FRAMES), { mimeType: type, videoBitsPerSecond: BITS });
+  /** @type {Blob[]} */
   const parts = [];
   recorder.ondataavailable = ({ data }) => parts.push(data);
   const ended = new Promise((done) => { recorder.onstop = () => done(new Blob(parts, { type: type.split(";")[0] })); });
@@ -58,9 +60,10 @@ function filmed({ node, play }, name, signal) {
   return ended;
 }
 
-/** The button that saves a view's film, in a list; empty where nothing moves, or no film can be made. */
+/** The button that saves a view's film, in a list; empty where nothing moves, or no film can be made. @param {Taken} taken @param {Words} words @param {(text: string) => void} tell */
 export function filmButtons({ trace, name, view: { film } }, words, tell) {
   if (!film || still() || !formOfFilms()) return [];
+  /** @type {AbortController | null} */
   let filming = null;
   const button = element("button", { type: "button", id: "save-film", onclick: async () => {
     if (filming) {
@@ -80,7 +83,7 @@ export function filmButtons({ trace, name, view: { film } }, words, tell) {
   return [button];
 }
 
-/** A film of the words of a node, pointed at one after the other; null: it has none. */
+/** A film of the words of a node, pointed at one after the other; null: it has none. @param {HTMLElement} node @returns {Shown["film"]} */
 export function wordsFilm(node) {
   const words = [...node.querySelectorAll(".rows .word")];
   return words.length === 0 ? null : { node, play: (done) => {

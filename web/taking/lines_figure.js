@@ -10,7 +10,19 @@ const [THINNEST, THICKEST, BENDS] = [1, 15, 20]; // px of a band, and the points
 const BAND = { light: [59, 76, 192], dark: [164, 186, 247] };
 const SKETCH = { light: [90, 95, 112], dark: [164, 170, 188] };
 
-/** labels: of the line of keys and of that of rows; cursor: the row whose weights are drawn. */
+/**
+ * The places of words, in lines from `y` to `bottom`; `broken`: there are several of them.
+ *
+ * @typedef {{ x: number, y: number, wide: number }} WordPlace
+ * @typedef {{ places: WordPlace[], right: number, bottom: number, broken: boolean }} Line
+ */
+
+/**
+ * labels: of the line of keys and of that of rows; cursor: the row whose weights are drawn.
+ *
+ * @param {DrawnMap} map @param {{ row: number }} cursor @param {{ keys: string, rows: string }} labels
+ * @returns {Figure}
+ */
 export function linesFigure(map, cursor, labels) {
   const keys = line(map.columns, MARGIN + 22);
   const rows = line(map.rows, keys.bottom + BETWEEN);
@@ -24,8 +36,9 @@ export function linesFigure(map, cursor, labels) {
   } };
 }
 
-/** The places of the words, in as many lines as they need. */
+/** The places of the words, in as many lines as they need. @param {string[]} texts @param {number} top @returns {Line} */
 function line(texts, top) {
+  /** @type {WordPlace[]} */
   const places = [];
   let [x, y, right] = [MARGIN, top, 0];
   for (const text of texts) {
@@ -38,14 +51,17 @@ function line(texts, top) {
   return { places, right, bottom: y + LINE, broken: y > top };
 }
 
+/** @param {DrawnMap} map @param {number} row @param {number} column */
 function weightOf(map, row, column) {
   return map.values[row * map.columns.length + column];
 }
 
+/** @param {DrawnMap} map @param {number} row @param {number} column */
 function shareOf(map, row, column) {
   return Math.min(1, Math.max(0, weightOf(map, row, column) / (map.most ?? 1)));
 }
 
+/** @param {Surface} surface @param {string} text @param {WordPlace} place @param {DrawnMap} map @param {number | null} weight */
 function word(surface, text, { x, y, wide }, map, weight, chosen = false) {
   const share = weight === null ? 0 : Math.min(1, Math.max(0, weight / (map.most ?? 1)));
   const coloured = share >= FAINTEST;
@@ -56,8 +72,9 @@ function word(surface, text, { x, y, wide }, map, weight, chosen = false) {
   if (weight !== null && weight >= NUMBERED) surface.text(percentOf(weight), x + wide / 2, y + 34, { size: SMALL, align: "center", fill });
 }
 
-/** @param {Surface} surface */
+/** @param {Surface} surface @param {DrawnMap} map @param {number} chosen @param {Line} keys @param {Line} rows */
 function drawBands(surface, map, chosen, keys, rows) {
+  /** @type {(r: number, c: number, share: number, on: boolean) => void} */
   const band = (r, c, share, on) => {
     const [from, to] = [keys.places[c], rows.places[r]];
     const [x, y, end, low] = [from.x + from.wide / 2, from.y + BOX, to.x + to.wide / 2, to.y];

@@ -9,7 +9,7 @@ export function permalink(state) {
   return `${location.href.replace(/#.*$/s, "")}#${state.whole}`;
 }
 
-/** Where a link leads: to this "file", to the page's "server" while that runs, or to a page of the "web"; null: the page has no address. */
+/** Where a link leads: to this "file", to the page's "server" while that runs, or to a page of the "web"; null: the page has no address. @param {boolean} live */
 export function linkKind(live) {
   if (location.protocol === "about:" || location.protocol === "blob:") return null;
   if (location.protocol === "file:") return "file";

@@ -4,6 +4,8 @@
  * Paints a node: its left upper end is at the context's origin.
  *
  * Only what the pages' pictures consist of: backgrounds and borders of one colour, texts, canvases, and the paths of SVG.
+ *
+ * @param {CanvasRenderingContext2D} context @param {Element} node
  */
 export function paintNode(context, node) {
   const { left, top } = node.getBoundingClientRect();
@@ -13,6 +15,7 @@ export function paintNode(context, node) {
   context.restore();
 }
 
+/** @param {CanvasRenderingContext2D} context @param {Element} node */
 function paint(context, node) {
   const style = getComputedStyle(node);
   if (style.display === "none" || style.visibility === "hidden" || style.opacity === "0") return;
@@ -27,11 +30,12 @@ function paint(context, node) {
   }
   boxOf(context, box, style);
   for (const child of node.childNodes) {
-    if (child.nodeType === Node.TEXT_NODE) paintText(context, child, style);
-    else if (child.nodeType === Node.ELEMENT_NODE) paint(context, child);
+    if (child instanceof Text) paintText(context, child, style);
+    else if (child instanceof Element) paint(context, child);
   }
 }
 
+/** @param {CanvasRenderingContext2D} context @param {DOMRect} box @param {CSSStyleDeclaration} style */
 function boxOf(context, { left, top, width, height }, style) {
   const shape = () => {
     context.beginPath();
@@ -55,19 +59,20 @@ function boxOf(context, { left, top, width, height }, style) {
   context.stroke();
 }
 
+/** @param {CanvasRenderingContext2D} context @param {SVGPathElement} node @param {CSSStyleDeclaration} style */
 function paintPath(context, node, style) {
-  const place = node.getScreenCTM();
+  const place = /** @type {DOMMatrix} */ (node.getScreenCTM()); // it is shown
   context.save();
   context.translate(place.e, place.f);
   context.scale(place.a, place.d);
   context.globalAlpha = Number(style.opacity) * Number(style.strokeOpacity);
   context.strokeStyle = style.stroke;
   context.lineWidth = Number.parseFloat(style.strokeWidth);
-  context.stroke(new Path2D(node.getAttribute("d")));
+  context.stroke(new Path2D(node.getAttribute("d") ?? ""));
   context.restore();
 }
 
-/** A text, line by line as it is broken. */
+/** A text, line by line as it is broken. @param {CanvasRenderingContext2D} context @param {Text} node @param {CSSStyleDeclaration} style */
 function paintText(context, node, style) {
   if (!node.data.trim()) return;
   context.font = `${style.fontStyle} ${style.fontWeight} ${style.fontSize} ${style.fontFamily}`;
@@ -77,11 +82,12 @@ function paintText(context, node, style) {
   for (const { text, box } of linesOf(node)) context.fillText(text, box.left, box.top + box.height / 2 + size * 0.36);
 }
 
-/** The lines of a text with their boxes, word by word; a word that is broken is put together of its signs. */
+/** The lines of a text with their boxes, word by word; a word that is broken is put together of its signs. @param {Text} node */
 function linesOf(node) {
   const range = document.createRange();
+  /** @type {{ text: string, box: DOMRect }[]} */
   const lines = [];
-  const add = (text, at) => {
+  const add = (/** @type {string} */ text, /** @type {number} */ at) => {
     const first = text.search(/\S/);
     range.setStart(node, at + first);
     range.setEnd(node, at + text.length);

@@ -24,7 +24,7 @@ export function projector(state) {
     event.preventDefault();
     toggle();
   });
-  const update = (text) => {
+  const update = (/** @type {Words} */ text) => {
     document.documentElement.classList.toggle("projector", on(state));
     magnify(on(state) ? Number(getComputedStyle(document.documentElement).getPropertyValue("--larger")) : 1);
     button.setAttribute("aria-label", text.projector);

@@ -11,15 +11,15 @@ const SENT = "sent:"; // the name of an image that was uploaded has no path
 const TURNING = /[\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 const FAINT = 0.5; // as in the overview
 
-/** A text as a literal of Python, which has JSON's escapes. */
-export function literal(text) {
-  return JSON.stringify(text).replace(TURNING, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`);
+/** A text or a number as a literal of Python, which has JSON's escapes. @param {string | number} value */
+export function literal(value) {
+  return JSON.stringify(value).replace(TURNING, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
 /**
  * Whether jumok.plot draws what a view shows.
  *
- * @param {Trace} trace @param {State} state
+ * @param {Trace} trace @param {ViewName} view @param {State} state
  */
 export function isDrawn(trace, view, state) {
   return view in DRAWN && (WHEN[view]?.(trace, state) ?? true);
@@ -30,6 +30,9 @@ export function isDrawn(trace, view, state) {
  *
  * made: how the page was made (`PageOrigin`), if that is known; otherwise the code takes a variable `trace`.
  * row: the word whose attribution is shown.
+ *
+ * @param {Trace} trace @param {ViewName} view @param {State} state
+ * @param {{ made?: RawOrigin, row?: number }} known @param {Words} words
  */
 export function pythonOf(trace, view, state, { made, row }, words) {
   const drawn = DRAWN[view](trace, state, row);
@@ -43,16 +46,17 @@ export function pythonOf(trace, view, state, { made, row }, words) {
 /**
  * The lines that load the model and trace the input, with the changes of the page.
  *
- * @param {Trace} trace @param {State} state @param {Words} words
+ * @param {Trace} trace @param {ViewName} view @param {State} state @param {RawOrigin | undefined} made @param {Words} words
  */
 function traceLines(trace, view, state, made, words) {
   if (!made) return [`# ${words.pythonTrace}`];
   const load = `model = jumok.load(${made.models.map(literal).join(", ")})`;
+  const path = made.given ?? ""; // of an image or a saved trace
   const anew = trace.page.opened !== undefined && trace.page.opened !== trace; // the live page has traced it
-  if (made.saved && !anew) return [load, `trace = jumok.load_trace(${literal(made.given)}, of=model)`];
+  if (made.saved && !anew) return [load, `trace = jumok.load_trace(${literal(path)}, of=model)`];
   const picture = state.get("picture");
   const sent = picture.startsWith(SENT);
-  const given = trace.picture ? (picture && !sent ? picture : sent ? trace.text : made.given) : trace.text;
+  const given = trace.picture ? (picture && !sent ? picture : sent ? trace.text : path) : trace.text;
   const options = [literal(given)];
   if (made.target !== null && !anew) options.push(`target=${literal(made.target)}`);
   if (made.options) options.push(`options=${made.options}`);
@@ -83,7 +87,7 @@ function changeArguments(trace, state) {
 /**
  * The trace of the other side: of another sentence, or of another model.
  *
- * @param {Trace} trace
+ * @param {Trace} trace @param {RawOrigin} [made]
  */
 function otherLines(trace, made) {
   if (!made?.beside) return [`other = jumok.trace(model, ${literal(trace.other?.text ?? "")})`];
@@ -94,7 +98,7 @@ function otherLines(trace, made) {
 /**
  * The arguments that name the module and the head of a map.
  *
- * @param {Site} site
+ * @param {Site} site @param {Head} head
  */
 function where(site, head) {
   return `part=${literal(site.part)}, layer=${site.layer}, head=${literal(head)}`;
@@ -123,7 +127,7 @@ function ofBoard(trace, state) {
   return [`${call}${sure})`];
 }
 
-/** The sure links that were typed or clicked. */
+/** The sure links that were typed or clicked. @param {string} text */
 function goldLinks(text) {
   const links = text.split(/\s+/).filter((link) => /^\d+-\d+$/.test(link)).map((link) => `(${link.replace("-", ", ")})`);
   return links.length ? `, gold=[${links.join(", ")}]` : "";
@@ -180,17 +184,17 @@ function stackOf(trace, state) {
  */
 function ofCompare(trace, state) {
   const site = siteOf(trace, state);
-  const call = (of) => `alignment(${of}, ${where(site, shareHead(site, state))}, ${axesOf(state)})`;
+  const call = (/** @type {string} */ of) => `alignment(${of}, ${where(site, shareHead(site, state))}, ${axesOf(state)})`;
   return [call("trace"), call("other")];
 }
 
-/** The calls of jumok.plot that draw a view. */
+/** The calls of jumok.plot that draw a view. @type {Record<string, (trace: Trace, state: State, row?: number) => string[]>} */
 const DRAWN = {
   overview: ofOverview, board: ofBoard, row: ofRow, walk: ofRow, grid: ofGrid, scrubber: ofScrubber, compare: ofCompare,
   mattered: (_, state, row) => [`mattered(trace, ${row}, unit=${literal(state.get("unit"))})`],
   heads: () => ["switches(trace)"],
   beam: () => ["choices(trace)"],
-  layers: (trace, state) => [`positions(trace, ${literal(stackOf(trace, state))})`],
+  layers: (trace, state) => [`positions(trace, ${literal(stackOf(trace, state) ?? "")})`],
 };
 
 /** @param {Trace} trace @param {State} state */
@@ -199,7 +203,7 @@ function hasRow(trace, state) {
   return Boolean(site.array("query")) && site.scale !== null;
 }
 
-/** When it draws them, if not always. */
+/** When it draws them, if not always. @type {Partial<Record<ViewName, (trace: Trace, state: State) => boolean>>} */
 const WHEN = {
   row: hasRow,
   walk: hasRow,

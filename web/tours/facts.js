@@ -21,12 +21,13 @@ export function sentenceAt(trace, state, words) {
 /**
  * A head in a sentence: which one of which layer, and what attends to what.
  *
- * @param {Site} site @param {Words} words
+ * @param {Site} site @param {Head} head @param {Words} words
  */
 export function headName(site, head, words) {
   return words.tour.head(typeof head === "number" ? head + 1 : words.tour[head], site.layer + 1, words[site.part]);
 }
 
+/** @param {Site[]} sites */
 function headsOf(sites) {
   return sites.flatMap((site) => Array.from({ length: site.heads }, (_, head) => ({ site, head })));
 }
@@ -34,7 +35,8 @@ function headsOf(sites) {
 /**
  * The head whose largest weights among the words are the highest, as a mean over the rows.
  *
- * @param {Trace} trace @param {State} state
+ * @param {Trace} trace @param {Site[]} sites @param {Chosen} state
+ * @returns {HeadAt | undefined}
  */
 export function sharpestHead(trace, sites, state) {
   const heads = headsOf(sites);
@@ -48,7 +50,7 @@ export function sharpestHead(trace, sites, state) {
 /**
  * The heads whose ablation was measured, with the change of the output's log-probability in nats.
  *
- * @param {Trace} trace
+ * @param {Trace} trace @param {Site[]} sites
  */
 export function ablatedHeads(trace, sites) {
   const known = trace.findings.ablation ?? {};
@@ -59,7 +61,8 @@ export function ablatedHeads(trace, sites) {
 /**
  * The head without which the output becomes least probable.
  *
- * @param {Trace} trace
+ * @param {Trace} trace @param {Site[]} sites
+ * @returns {(HeadAt & { effect: Drop }) | undefined}
  */
 export function strongestHead(trace, sites) {
   const heads = ablatedHeads(trace, sites);
@@ -69,7 +72,8 @@ export function strongestHead(trace, sites) {
 /**
  * The head without which the output's probability changes least.
  *
- * @param {Trace} trace
+ * @param {Trace} trace @param {Site[]} sites
+ * @returns {(HeadAt & { effect: Drop }) | undefined}
  */
 export function weakestHead(trace, sites) {
   const heads = ablatedHeads(trace, sites);
@@ -96,6 +100,7 @@ export function comparedWords(trace) {
     const used = columns[largest(columns.map((column) => occlusion[row][column]))];
     const tokens = words.flatMap((word, token) => (word === row ? [token] : []));
     const before = chanceOf(trace, tokens.map((token) => token - 1)); // the measure is the mean over these tokens
+    /** @param {number} column */
     const effect = (column) => ({ nats: occlusion[row][column] * tokens.length, before });
     return [{ row, seen, used, weight: attention[row][seen], without: effect(seen), most: effect(used),
       word: trace.axes[facts.own].texts[row], read: trace.axes[facts.read].texts, token: tokens[0] }];
@@ -106,6 +111,7 @@ export function comparedWords(trace) {
  * The word in which attention and occlusion differ most; where they agree, the one that depends most on a word.
  *
  * @param {Trace} trace
+ * @returns {ReturnType<typeof comparedWords>[number] | undefined}
  */
 export function differingWord(trace) {
   const compared = comparedWords(trace);

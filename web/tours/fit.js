@@ -2,37 +2,29 @@
 
 import { maskOf } from "./facts.js";
 
-/** What a tour may need, each as a test of a trace. */
+/** What a tour may need, each as a test of a trace. @type {Record<keyof TourNeeds, (needs: TourNeeds, trace: Trace) => boolean>} */
 const NEEDS = {
-  reads: (wanted, { kind }) => listed(wanted).includes(kind.reads),
-  writes: (wanted, { kind }) => listed(wanted).includes(kind.writes),
-  parts: (wanted, trace) => listed(wanted).every((part) => trace.of(part).length),
-  heads: (wanted, trace, { parts }) => headsIn(trace, parts) >= wanted,
-  output: (wanted, trace) => !wanted || trace.steps.length > 0,
-  mask: (wanted, trace) => !wanted || trace.of("decoder").some((site) => maskOf(site)),
-  scores: (wanted, trace, { parts }) => !wanted || sitesOf(trace, parts).every((site) => site.scale !== null && site.kind !== "linear" && site.array("query")),
-  recurrent: (wanted, { page }) => !wanted || page.known.recurrent,
+  reads: ({ reads = [] }, { kind }) => reads.includes(kind.reads),
+  writes: ({ writes = [] }, { kind }) => writes.includes(kind.writes),
+  parts: ({ parts = [] }, trace) => parts.every((part) => trace.of(part).length),
+  heads: ({ heads = 0, parts }, trace) => sitesOf(trace, parts).reduce((count, site) => count + site.heads, 0) >= heads,
+  output: (_, trace) => trace.steps.length > 0,
+  mask: (_, trace) => trace.of("decoder").some((site) => maskOf(site)),
+  scores: ({ parts }, trace) => sitesOf(trace, parts).every((site) => site.scale !== null && site.kind !== "linear" && site.array("query")),
+  recurrent: (_, { page }) => page.known.recurrent,
 };
 
-function listed(wanted) {
-  return [wanted].flat();
-}
-
-/** @param {Trace} trace */
+/** @param {Trace} trace @param {Part[]} [parts] */
 function sitesOf(trace, parts) {
-  return parts ? listed(parts).flatMap((part) => trace.of(part)) : trace.sites;
+  return parts ? parts.flatMap((part) => trace.of(part)) : trace.sites;
 }
 
-/** @param {Trace} trace */
-function headsIn(trace, parts) {
-  return sitesOf(trace, parts).reduce((count, site) => count + site.heads, 0);
-}
-
+/** @param {Tour} tour @param {Trace} trace */
 export function meetsNeeds({ needs }, trace) {
-  return Object.entries(needs).every(([name, wanted]) => NEEDS[name](wanted, trace, needs));
+  return /** @type {(keyof TourNeeds)[]} */ (Object.keys(needs)).every((name) => NEEDS[name](needs, trace));
 }
 
-/** The views of a tour's links that the page does not have. */
+/** The views of a tour's links that the page does not have. @param {Tour} tour @param {ViewName[]} names */
 export function missingViews({ steps }, names) {
-  return [...new Set(steps.map(({ link }) => new URLSearchParams(link).get("view") ?? "overview"))].filter((view) => !names.includes(view));
+  return [...new Set(steps.map(({ link }) => /** @type {ViewName} */ (new URLSearchParams(link).get("view") ?? "overview")))].filter((view) => !names.includes(view));
 }

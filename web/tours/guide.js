@@ -2,10 +2,12 @@
 
 import { element } from "../dom.js";
 import { meetsNeeds, missingViews } from "./fit.js";
-import { GAMES, gamePanel, offeredGames } from "./games.js";
+import { gamePanel, isGame, offeredGames } from "./games.js";
 import { tourPanel } from "./tour.js";
 
-const KEPT = ["lang", "text", "picture", "gold", "against", "pin"]; // what belongs to the reader, not to a step
+/** @typedef {import("./games.js").GameName} GameName */
+
+const KEPT = /** @type {const} */ (["lang", "text", "picture", "gold", "against", "pin"]); // what belongs to the reader, not to a step
 
 /**
  * The guide of a page.
@@ -15,12 +17,15 @@ const KEPT = ["lang", "text", "picture", "gold", "against", "pin"]; // what belo
  *
  * Returns the nodes (`button` for the header, `node` for the page), `update` for every drawing of the page,
  * `offer(tours)`, where another model has other tours, and `guessing`: "view" or "output" while an open question hides these, otherwise "".
+ *
+ * @param {{ tours?: Tour[], live: boolean }} at @param {State} state @param {Open} open
  */
 export function guide({ tours: held = [], live }, state, open) {
-  const now = { trace: null, words: null, names: [] };
+  const now = /** @type {Drawn} */ ({}); // until the first update
   let tours = held;
-  const kept = () => Object.fromEntries(KEPT.map((name) => [name, state.get(name)]).filter(([name, value]) => value !== state.base[name]));
-  const go = (values, turned = true) => open({ ...kept(), ...values }, turned);
+  const kept = () => Object.fromEntries(KEPT.filter((name) => state.get(name) !== state.base[name]).map((name) => [name, state.get(name)]));
+  /** @type {Open} */
+  const go = (values, turned) => open({ ...kept(), ...values }, turned);
   const end = () => {
     state.set({ tour: "", step: "", game: "" });
     button.focus();
@@ -28,29 +33,33 @@ export function guide({ tours: held = [], live }, state, open) {
   const tour = tourPanel({ now, state, live, go, end });
   const game = gamePanel({ now, state, end });
   const list = element("div", { id: "tour-list", class: "tour-list", hidden: true });
-  const button = element("button", { type: "button", id: "tours", "aria-expanded": "false", "aria-controls": "tour-list", onclick: () => toggle(list.hidden) });
+  const button = element("button", { type: "button", id: "tours", "aria-expanded": "false", "aria-controls": "tour-list", onclick: () => toggle(list.hidden !== false) });
   const node = element("div", { class: "guide" }, list, tour.node, game.node);
+  /** @param {boolean} shown */
   const toggle = (shown) => {
     list.hidden = !shown;
     button.setAttribute("aria-expanded", String(shown));
     if (shown) list.querySelector("button")?.focus();
   };
   const running = () => tours.find(({ name }) => name === state.get("tour"));
-  const start = (values) => {
+  /** @param {Tour | GameName} chosen */
+  const start = (chosen) => {
     toggle(false);
-    if (values.tour) tour.start(tours.find(({ name }) => name === values.tour));
-    else state.set({ ...values, tour: "", step: "" });
-    (values.tour ? tour : game).focus();
+    const toured = typeof chosen !== "string";
+    if (toured) tour.start(chosen);
+    else state.set({ game: chosen, tour: "", step: "" });
+    (toured ? tour : game).focus();
   };
   document.addEventListener("keydown", (event) => escape(event), true);
+  /** @param {KeyboardEvent} event */
   function escape(event) {
     if (event.key !== "Escape" || event.isComposing || document.querySelector(".tooltip:not([hidden]), #share[open]")) return;
     if (!list.hidden) {
       toggle(false);
       button.focus();
-    } else if (running() || GAMES[state.get("game")]) end();
+    } else if (running() || isGame(state.get("game"))) end();
   }
-  /** @param {Trace} trace @param {Words} words */
+  /** @param {Trace} trace @param {Words} words @param {ViewName[]} names */
   const update = (trace, words, names) => {
     Object.assign(now, { trace, words, names });
     if (!trace.sites.length) {
@@ -65,6 +74,7 @@ export function guide({ tours: held = [], live }, state, open) {
     tour.update(running());
     game.update(running() ? "" : state.get("game"));
   };
+  /** @param {Tour[]} [others] */
   const offer = (others = []) => {
     tours = others;
   };
@@ -74,16 +84,18 @@ export function guide({ tours: held = [], live }, state, open) {
 /**
  * The tours and the games, each a button with what it is about.
  *
- * @param {Words} words @param {string} lang
+ * @param {HTMLElement} list @param {Words} words @param {string} lang @param {Tour[]} tours @param {GameName[]} games @param {(chosen: Tour | GameName) => void} start
  */
 function fill(list, words, lang, tours, games, start) {
   const open = list.contains(document.activeElement) ? document.activeElement?.id : "";
   const language = lang === "ko" ? "ko" : "en";
-  const one = (id, title, text, values) => element("li", {}, element("button", { type: "button", id, onclick: () => start(values) },
+  /** @param {string} id @param {string} title @param {string} text @param {Tour | GameName} chosen */
+  const one = (id, title, text, chosen) => element("li", {}, element("button", { type: "button", id, onclick: () => start(chosen) },
     element("b", {}, title), element("span", { class: "muted" }, text)));
+  /** @param {string} title @param {HTMLElement[]} items */
   const part = (title, items) => (items.length ? [element("h2", {}, title), element("ul", {}, ...items)] : []);
   list.replaceChildren(
-    ...part(words.toursTitle, tours.map((tour) => one(`start-${tour.name}`, tour.title[language], tour.text[language], { tour: tour.name }))),
-    ...part(words.gamesTitle, games.map((name) => one(`start-game-${name}`, words.games[name].title, words.games[name].about, { game: name }))));
+    ...part(words.toursTitle, tours.map((tour) => one(`start-${tour.name}`, tour.title[language], tour.text[language], tour))),
+    ...part(words.gamesTitle, games.map((name) => one(`start-game-${name}`, words.games[name].title, words.games[name].about, name))));
   if (open) document.getElementById(open)?.focus();
 }

@@ -24,7 +24,8 @@ function captionSite(trace, state) {
   return looks(opened) ? opened : trace.sites.findLast(looks);
 }
 
-const known = new WeakMap(); // of every trace: the list of games asks whether there are any
+/** Of every trace: the list of games asks whether there are any. @type {WeakMap<Trace, Riddle[]>} */
+const known = new WeakMap();
 
 /**
  * A question for each word of the caption: the sharpest maps first, so that their order does not tell.
@@ -32,8 +33,9 @@ const known = new WeakMap(); // of every trace: the list of games asks whether t
  * @param {Trace} trace @param {State} state
  */
 export function imageQuestions(trace, state) {
-  if (!known.has(trace)) known.set(trace, questionsOf(trace, state));
-  return known.get(trace);
+  const found = known.get(trace) ?? questionsOf(trace, state);
+  known.set(trace, found);
+  return found;
 }
 
 /** @param {Trace} trace @param {State} state */
@@ -44,6 +46,7 @@ function questionsOf(trace, state) {
   const head = shareHead(site, at);
   const map = weightsMap(trace, site, at, head);
   const rows = map.rows.map((_, row) => row).filter((row) => map.places.rows[row].length && SPELT.test(map.rows[row]));
+  /** @param {number} row */
   const top = (row) => Math.max(...weightsOf(map, row));
   const sharpest = [...rows].sort((a, b) => top(b) - top(a));
   return sharpest.flatMap((row) => {
@@ -52,7 +55,10 @@ function questionsOf(trace, state) {
   }).slice(0, ROUNDS);
 }
 
-/** @param {Trace} trace @param {Site} site @param {Chosen} state */
+/**
+ * @param {Trace} trace @param {Site} site @param {AttentionMap} map @param {Chosen} state @param {Head} head @param {number} row @param {number[]} options
+ * @returns {Riddle}
+ */
 function questionOf(trace, site, map, state, head, row, options) {
   const weights = weightsOf(map, row);
   const best = largest(weights);
@@ -71,9 +77,14 @@ function questionOf(trace, site, map, state, head, row, options) {
   };
 }
 
-/** The words with the most similar maps, and the right one, each text once and in the caption's order; none if a map is another's. */
+/**
+ * The words with the most similar maps, and the right one, each text once and in the caption's order; none if a map is another's.
+ *
+ * @param {AttentionMap} map @param {number[]} rows @param {number} row
+ */
 function optionsOf(map, rows, row) {
   const own = weightsOf(map, row);
+  /** @param {number} other */
   const shared = (other) => sharedWeight(own, weightsOf(map, other));
   const texts = new Set([map.rows[row]]);
   const others = [...rows].sort((a, b) => shared(b) - shared(a)).filter((other) => !texts.has(map.rows[other]) && texts.add(map.rows[other]));
@@ -81,12 +92,14 @@ function optionsOf(map, rows, row) {
   return [row, ...others.slice(0, MOST - 1)].sort((a, b) => a - b);
 }
 
+/** @param {AttentionMap} map @param {number} row */
 function weightsOf({ values, columns }, row) {
   return values.subarray(row * columns.length, (row + 1) * columns.length);
 }
 
-/** How much of their weight two maps have in the same places, from 0 to 1. */
+/** How much of their weight two maps have in the same places, from 0 to 1. @param {Float32Array} one @param {Float32Array} other */
 function sharedWeight(one, other) {
+  /** @param {Float32Array} weights */
   const sum = (weights) => total(Array.from(weights)) || 1;
   const [a, b] = [sum(one), sum(other)];
   return total(Array.from(one, (weight, cell) => Math.min(weight / a, other[cell] / b)));
@@ -95,10 +108,10 @@ function sharedWeight(one, other) {
 /**
  * The image as the word saw it; the strongest cells in words for screen readers.
  *
- * @param {Trace} trace @param {Site} site @param {Words} words
+ * @param {Trace} trace @param {Site} site @param {AttentionMap} map @param {number} row @param {Words} words
  */
 function figureOf(trace, site, map, row, words) {
-  const { grid } = trace.axes[site.keys];
+  const grid = trace.gridOf(site.keys);
   const weights = weightsOf(map, row);
   const cells = [...weights.keys()].sort((a, b) => weights[b] - weights[a]).slice(0, NAMED);
   const label = words.games.which.map(cells.map((cell) => `${words.spot(cell, grid)} ${words.sentence.share(percentOf(weights[cell]))}`));

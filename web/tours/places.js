@@ -11,7 +11,14 @@ import { comparedWords, differingWord, headName, maskOf, sentenceAt, sharpestHea
 const PLACE = /\{([^{}]*)\}/g;
 const HEAD = { sharpest: sharpestHead, strongest: strongestHead, weakest: weakestHead };
 
-/** Values of links, by name; null or undefined where this model, or this page, has none. */
+/**
+ * Where a placeholder stands: in a link whose values before it are those of the state, or in the text of a step, with the page as it was drawn.
+ *
+ * @typedef {{ trace: Trace, state: State, live: boolean, part?: string }} InLink
+ * @typedef {InLink & { words: Words, now: Trace, shown: State }} InText
+ */
+
+/** Values of links, by name; null or undefined where this model, or this page, has none. @type {ByName<(at: InLink) => string | number | null | undefined>} */
 const LINK_PLACES = {
   "sharpest.part": (at) => headOfPlace(at, "sharpest")?.site.part,
   "sharpest.layer": (at) => headOfPlace(at, "sharpest")?.site.layer,
@@ -29,7 +36,7 @@ const LINK_PLACES = {
   "mask.moment": maskMoment,
 };
 
-/** Sentences of texts, by name; empty where there is nothing to say. */
+/** Sentences of texts, by name; empty where there is nothing to say. @type {ByName<(at: InText) => string>} */
 const TEXT_PLACES = {
   "sentence": ({ trace, state, words }) => sentenceAt(trace, state, words),
   "head": ({ trace, state, words }) => headName(siteOf(trace, state), shareHead(siteOf(trace, state), state), words),
@@ -59,30 +66,33 @@ const TEXT_PLACES = {
   },
 };
 
-/** The sites of the link's own attention kind, if it names one; all sites for a text. */
+/** The sites of the link's own attention kind, if it names one; all sites for a text. @param {InLink} at */
 function sitesAt({ trace, part }) {
   const known = trace.of(part ?? "");
   return known.length ? known : trace.sites;
 }
 
+/** @param {InLink} at @param {keyof typeof HEAD} which */
 function headOfPlace(at, which) {
   return HEAD[which](at.trace, sitesAt(at), at.state);
 }
 
+/** @param {HeadAt | undefined} found */
 function nameOf(found) {
   return found && `${found.site.name}:${found.head}`;
 }
 
-/** The query that writes the word, or reads it, as the overview's rows do. */
+/** The query that writes the word, or reads it, as the overview's rows do. @param {InLink} at */
 function differsQuery({ trace, state }) {
   const word = differingWord(trace);
   const site = siteOf(trace, state);
-  if (!word || site.queries !== trace.findings.attribution.words.own || !site.writes) return null;
-  const reads = state.get("reading") === "reads" && site.queries !== trace.findings.attribution.words.read;
+  const facts = trace.findings.attribution?.words;
+  if (!word || site.queries !== facts?.own || !site.writes) return null;
+  const reads = state.get("reading") === "reads" && site.queries !== facts.read;
   return Math.max(0, word.token - (reads ? 0 : 1));
 }
 
-/** The moment of the walk in which the mask is applied. */
+/** The moment of the walk in which the mask is applied. @param {InLink} at */
 function maskMoment({ trace, state }) {
   const site = siteOf(trace, state);
   if (!site.array("query")) return null;
@@ -92,13 +102,14 @@ function maskMoment({ trace, state }) {
   return at < 0 ? null : at;
 }
 
+/** @param {InText} at @param {"strongest" | "weakest"} which */
 function effectOf(at, which) {
-  const found = headOfPlace(at, which);
+  const found = HEAD[which](at.trace, sitesAt(at));
   if (!found) return "";
   return at.words.tour[which](headName(found.site, found.head, at.words), at.trace.output, changeText(found.effect, at.words.sentence));
 }
 
-/** What followed from ablating the heads: known in a live page, once the changed model has answered. */
+/** What followed from ablating the heads: known in a live page, once the changed model has answered. @param {InText} at */
 function switched({ live, now, shown, words, trace }) {
   if (!live) return words.tour.saved;
   return isOf(now, shown) && shown.get("off") ? words.tour.switched(now.output, trace.output) : "";
@@ -109,9 +120,10 @@ function switched({ live, now, shown, words, trace }) {
  *
  * base: the values of the page as it was opened.
  *
- * @param {Trace} trace
+ * @param {string} link @param {Trace} trace @param {Values} base @param {boolean} live
  */
 export function linkOf(link, trace, base, live) {
+  /** @type {Record<string, string>} */
   const found = {};
   for (const [name, value] of new URLSearchParams(link)) {
     const state = stateOf(found, base);
@@ -123,12 +135,12 @@ export function linkOf(link, trace, base, live) {
   return { view: "overview", ...found };
 }
 
-/** A state of these values, which nothing follows. */
+/** A state of these values, which nothing follows. @param {Record<string, string>} values @param {Values} base */
 export function stateOf(values, base) {
   return new State(new URLSearchParams(values).toString(), base);
 }
 
-/** A step's text with its generated sentences. */
+/** A step's text with its generated sentences. @param {string} text @param {InText} at */
 export function textOf(text, at) {
   return text.replace(PLACE, (_, place) => TEXT_PLACES[place]?.(at) ?? "").replace(/ {2,}/g, " ").trim();
 }

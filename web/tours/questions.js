@@ -26,10 +26,11 @@ export function lookQuestions(trace, state) {
   const width = map.columns.length;
   const rows = map.rows.map((_, row) => row).filter((row) => map.places.rows[row].length);
   const spelt = rows.filter((row) => SPELT.test(map.rows[row]));
-  return (spelt.length ? spelt : rows).flatMap((row) => {
+  return (spelt.length ? spelt : rows).flatMap(/** @returns {Riddle[]} */ (row) => {
     const columns = map.columns.map((_, column) => column).filter((column) =>
       map.places.rows[row].some((query) => map.places.columns[column].some((key) => site.allows(query, key))));
     if (columns.length < 2) return [];
+    /** @param {number} column */
     const weight = (column) => map.values[row * width + column];
     const best = columns[largest(columns.map(weight))];
     const query = pairOf(site, map, row, best, head)?.[0] ?? null;
@@ -50,7 +51,7 @@ export function lookQuestions(trace, state) {
  * @param {Trace} trace
  */
 export function headQuestions(trace) {
-  return trace.parts().flatMap((part) => trace.of(part)).flatMap((site) => {
+  return trace.parts().flatMap((part) => trace.of(part)).flatMap(/** @returns {Riddle[]} */ (site) => {
     const heads = ablatedHeads(trace, [site]);
     if (heads.length < 2) return [];
     const least = Math.min(...heads.map(({ change }) => change));
@@ -63,7 +64,7 @@ export function headQuestions(trace) {
         .map((head) => ({ id: head, text: (words) => `${words.head} ${head + 1}` })),
       right: new Set(heads.filter(({ change }) => change - least < ALIKE).map(({ head }) => head)),
       reveal: { off: "" },
-      says: (words, guess) => words.games.head.says([best, guess].map((head) => [head + 1, changeText(heads[head].effect, words.sentence)]), trace.output),
+      says: (words, guess) => words.games.head.says(/** @type {Pair<[head: number, change: string]>} */ ([best, guess].map((head) => [head + 1, changeText(heads[head].effect, words.sentence)])), trace.output),
     }];
   }).slice(0, ROUNDS);
 }
@@ -76,12 +77,14 @@ export function headQuestions(trace) {
 export function nextQuestions(trace) {
   const { writes } = trace.kind;
   const prompt = writes === "continuation" ? Math.min(trace.findings.prompt ?? 0, trace.steps.length - 1) : 0;
-  return trace.steps.map((step, i) => ({ step, i })).slice(prompt).filter(({ step }) => step.best.length > 1).map(({ step, i }) => {
+  return trace.steps.map((step, i) => ({ step, i })).slice(prompt).filter(({ step }) => step.best.length > 1).map(/** @returns {Riddle} */ ({ step, i }) => {
     const most = Math.max(...step.best.map(([, logp]) => logp));
     const before = spelled(trace.steps.slice(0, i).map(({ token }) => token));
     const tokens = step.best.map((_, n) => n).sort((a, b) => (step.best[a][0] < step.best[b][0] ? -1 : 1));
+    /** @param {number} n */
     const chance = (n) => percentOf(Math.exp(step.best[n][1]));
     const top = step.best.findIndex(([, logp]) => logp === most);
+    /** @type {(n: number) => [token: string, chance: string]} */
     const tell = (n) => [readable(step.best[n][0]), chance(n)];
     return {
       ask: (words) => words.games.next.ask[writes === "gaps" || writes === "label" ? writes : "text"](before, i + 1),
@@ -93,12 +96,12 @@ export function nextQuestions(trace) {
   }).slice(0, ROUNDS);
 }
 
-/** The options with the largest values, in their own order. */
+/** The options with the largest values, in their own order. @param {number[]} options @param {(option: number) => number} value */
 function likeliest(options, value) {
   return [...options].sort((a, b) => value(b) - value(a)).slice(0, MOST).sort((a, b) => a - b);
 }
 
-/** The options with their texts; those with the same text are numbered. */
+/** The options with their texts; those with the same text are numbered. @param {number[]} options @param {(option: number) => string} text */
 function named(options, text) {
   const texts = options.map(text);
   return options.map((id, i) => {

@@ -5,10 +5,15 @@ import { board, readable, withRest } from "../trace.js";
 import { choice, element, field, table } from "../dom.js";
 import { parseGold, rates, strongest, toggled } from "../gold.js";
 import { heatmap, legend, mapFigure, mapTable, mostOf } from "../heatmap.js";
+import { textOf } from "../words.js";
+import { pictureOrTable } from "./stacks.js";
 
 const FAINT = 0.5; // a map of smaller weights is scaled to its largest one: on a scale from 0 to 1 it would look empty
 
-/** @param {Trace} trace @param {State} state */
+/**
+ * @param {Trace} trace @param {State} state
+ * @returns {AttentionMap & DrawnMap}
+ */
 export function currentMap(trace, state) {
   const site = siteOf(trace, state);
   const head = headChosen(site, state);
@@ -18,20 +23,20 @@ export function currentMap(trace, state) {
   return site.array("factors") && head === "mean" ? { ...map, diverging: true } : map;
 }
 
+/** @param {Trace} trace @param {State} state @param {Words} words */
 export function siteChoices(trace, state, words, { heads = true } = {}) {
   const site = siteOf(trace, state);
-  const pick = (name) => (value) => state.set({ [name]: value });
   const parts = trace.parts().map((part) => [part, words[part]]);
   const layers = trace.of(site.part).map((each) => [String(each.layer), String(each.layer + 1)]);
   const controls = [
     choice(words.part, parts, site.part, (part) => state.set({ part, layer: "" })),
-    choice(words.layer, layers, String(site.layer), pick("layer")),
+    choice(words.layer, layers, String(site.layer), (layer) => state.set({ layer })),
   ];
   if (heads) {
-    controls.push(choice(words.head, headChoices(site, words), String(headChosen(site, state)), pick("head")));
+    controls.push(choice(words.head, headChoices(site, words), String(headChosen(site, state)), (head) => state.set({ head })));
   } else {
     const numbers = headChoices(site, words).slice(2);
-    controls.push(choice(words.head, numbers, String(cursorOf(trace, site, state).head), pick("head")));
+    controls.push(choice(words.head, numbers, String(cursorOf(trace, site, state).head), (head) => state.set({ head })));
   }
   return controls;
 }
@@ -39,6 +44,7 @@ export function siteChoices(trace, state, words, { heads = true } = {}) {
 /** @param {Site} site @param {Words} words */
 export function headChoices(site, words) {
   const signs = site.array("factors")?.values;
+  /** @param {number} h */
   const named = (h) => (signs && signs[h] !== 1 ? `${h + 1} (× ${signs[h].toFixed(2)})` : String(h + 1));
   const numbers = Array.from({ length: site.heads }, (_, h) => [String(h), named(h)]);
   return [["mean", signs ? words.difference : words.mean], ["max", words.max], ...numbers];
@@ -84,7 +90,9 @@ export function unitChoice(state, words) {
 /**
  * The map on the chosen scale: from 0 to 1, or to its largest weight.
  *
- * @param {State} state
+ * @template {Scaled} M
+ * @param {M} map @param {State} state
+ * @returns {M & Pick<Scaled, "most">}
  */
 export function scaled(map, state) {
   const most = mostOf(map);
@@ -92,7 +100,7 @@ export function scaled(map, state) {
   return chosen === "largest" ? { ...map, most } : map;
 }
 
-/** @param {State} state @param {Words} words */
+/** @param {Scaled} map @param {State} state @param {Words} words */
 export function scaleChoice(map, state, words) {
   return choice(words.scaleOf, [["one", words.scaleOne], ["largest", words.scaleLargest]],
     map.most === undefined ? "one" : "largest", (scale) => state.set({ scale }));
@@ -101,7 +109,7 @@ export function scaleChoice(map, state, words) {
 /**
  * The tokens that are not words, listed if they are few.
  *
- * @param {Trace} trace @param {Site} site @param {Words} words
+ * @param {Trace} trace @param {Site} site @param {AttentionMap} map @param {Words} words
  */
 export function restName(trace, site, map, words) {
   const names = [...new Set(map.left.map((column) => trace.axes[site.keys].tokens[column]))];
@@ -114,13 +122,12 @@ export function boardView(trace, state, words) {
   const site = siteOf(trace, state);
   const plain = currentMap(trace, state);
   const map = scaled(withRest(plain, restName(trace, site, plain, words)), state);
-  const pick = (name) => (value) => state.set({ [name]: value });
   const controls = [
     ...siteChoices(trace, state, words),
     valueChoice(site, state, words),
     unitChoice(state, words),
     scaleChoice(map, state, words),
-    choice(words.as, [["picture", words.picture], ["table", words.table]], state.get("as"), pick("as")),
+    pictureOrTable(state, words),
   ];
   if (site.writes) controls.splice(4, 0, readingChoice(state, words));
   // Words can be linked to words, but not to the cells of an image.
@@ -128,8 +135,8 @@ export function boardView(trace, state, words) {
   const gold = linkable ? parseGold(state.get("gold"), plain) : null;
   if (linkable) {
     controls.push(
-      choice(words.click, [["row", words.clickRow], ["link", words.clickLink]], state.get("click"), pick("click")),
-      field(words.gold, state.get("gold"), pick("gold")),
+      choice(words.click, [["row", words.clickRow], ["link", words.clickLink]], state.get("click"), (click) => state.set({ click })),
+      field(words.gold, state.get("gold"), (gold) => state.set({ gold })),
     );
   }
   const linking = linkable && state.get("click") === "link";
@@ -161,7 +168,7 @@ export function boardView(trace, state, words) {
 /**
  * Where the map's cursor begins: at the cell that was clicked last, at the one cursor of all views, or at the strongest.
  *
- * @param {Trace} trace @param {Site} site @param {State} state
+ * @param {Trace} trace @param {Site} site @param {AttentionMap} map @param {State} state @param {boolean} linking
  */
 function cursorOn(trace, site, map, state, linking) {
   if (linking) return [state.get("query") ?? 0, state.get("key") ?? 0];
@@ -177,15 +184,21 @@ function cursorOn(trace, site, map, state, linking) {
  */
 function kindNotes(site, words) {
   const notes = [];
-  if (words.kindNotes[site.kind]) notes.push(words.kindNotes[site.kind]);
+  const note = textOf(words.kindNotes, site.kind);
+  if (note) notes.push(note);
   if (site.array("factors")) notes.push(words.differenceNote);
   if (site.array("sink")) notes.push(words.sinkNote);
   return notes.map((text) => element("p", { class: "muted kind-note" }, text));
 }
 
-/** The frames and squares of links; cell numbers are converted, because links do not count the rest column. */
+/**
+ * The frames and squares of links; cell numbers are converted, because links do not count the rest column.
+ *
+ * @param {DrawnMap} map @param {DrawnMap} plain @param {Map<number, string>} signs
+ */
 function marksOn(map, plain, signs) {
   const [from, to] = [plain.columns.length, map.columns.length];
+  /** @param {number} i */
   const moved = (i) => Math.floor(i / from) * to + (i % from);
   return { signs: new Map([...signs].map(([i, sign]) => [moved(i), sign])), found: strongest(plain).map(moved) };
 }
@@ -193,7 +206,7 @@ function marksOn(map, plain, signs) {
 /**
  * A cell in words; for a word of several tokens, the mean of their steps.
  *
- * @param {Trace} trace @param {Site} site @param {Words} words
+ * @param {Trace} trace @param {Site} site @param {AttentionMap} map @param {number} r @param {number} c @param {number} value @param {Words} words
  */
 function said(trace, site, map, r, c, value, words) {
   const cell = `${map.rows[r]} → ${map.columns[c]}: ${value.toFixed(3)}`;
@@ -204,7 +217,7 @@ function said(trace, site, map, r, c, value, words) {
 /**
  * What a row is: a token as the query, or a step that has read one token and writes the next.
  *
- * @param {Trace} trace @param {Site} site @param {Words} words
+ * @param {Trace} trace @param {Site} site @param {number} row @param {Words} words
  */
 export function rowName(trace, site, row, words) {
   const read = readable(site.rowTokens[row]);
@@ -216,7 +229,7 @@ export function rowName(trace, site, row, words) {
  * Opens the exact cell: its tokens, in the head that the map shows or, if it shows all heads, in the
  * one with the largest weight there; the row and the key are the strongest pair of tokens.
  *
- * @param {Site} site @param {State} state
+ * @param {Site} site @param {AttentionMap} map @param {number} r @param {number} c @param {State} state
  */
 function openCell(site, map, r, c, state) {
   const changes = cellOpened(site, map, r, c, headChosen(site, state));
@@ -226,7 +239,7 @@ function openCell(site, map, r, c, state) {
 /**
  * What the state becomes when a cell is opened; null: a sink has no key.
  *
- * @param {Site} site
+ * @param {Site} site @param {AttentionMap} map @param {number} r @param {number} c @param {Head} chosen
  */
 export function cellOpened(site, map, r, c, chosen) {
   const [rows, columns] = [map.places.rows[r], map.places.columns[c]];
@@ -242,7 +255,7 @@ export function cellOpened(site, map, r, c, chosen) {
 /**
  * The agreement of the strongest links with the gold links.
  *
- * @param {Words} words
+ * @param {ReturnType<typeof parseGold>} gold @param {AttentionMap} map @param {Words} words
  */
 function goldNote(gold, map, words) {
   if (gold.fault) return element("p", { class: "fault", role: "alert" }, words.goldFault(gold.fault));
@@ -252,6 +265,7 @@ function goldNote(gold, map, words) {
     Number.isFinite(recall) ? words.errorRate(percent(error), percent(precision), percent(recall)) : words.noSure);
 }
 
+/** @param {number} share */
 const percent = (share) => `${(100 * share).toFixed(1)} %`;
 
 /**
@@ -261,6 +275,7 @@ const percent = (share) => `${(100 * share).toFixed(1)} %`;
  */
 function headsTable(trace, site, state, words) {
   const details = element("details", { id: "every-head" }, element("summary", {}, words.headsTable));
+  /** @param {Site} each @param {number} head */
   const error = (each, head) => {
     const map = board(trace, each, each.matrix(head, "weights"), "words", state.get("reading"));
     const { signs } = parseGold(state.get("gold"), map);

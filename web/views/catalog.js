@@ -18,7 +18,7 @@ import { walkView } from "./walk.js";
 /**
  * A view that the trace does not have is left out, and so is a question without views.
  *
- * @type {Record<string, Record<string, View>>}
+ * @satisfies {Record<string, Record<string, ViewOfTab>>}
  */
 export const QUESTIONS = {
   where: { overview: overviewView, scrubber: scrubberView, board: boardView, grid: gridView },
@@ -29,5 +29,7 @@ export const QUESTIONS = {
   learn: { run: runView },
 };
 
-/** All views by their names. @type {Record<string, View>} */
+/** @typedef {{ [Q in keyof typeof QUESTIONS]: keyof (typeof QUESTIONS)[Q] }[keyof typeof QUESTIONS]} ViewName */
+
+/** All views by their names. @type {Record<ViewName, ViewOfTab>} */
 export const VIEWS = Object.assign({}, ...Object.values(QUESTIONS));

@@ -9,10 +9,11 @@ import { readable } from "../trace.js";
 
 const ACROSS = 4; // steps beside one another in the figure
 const END = 3; // the id of the token after which nothing follows
-const SLIDERS = {
-  heat: "temperature", few: "topK", nucleus: "topP",
-};
+/** @typedef {import("../chances.js").Options} Options */
+/** By their fields of the state. @type {["heat" | "few" | "nucleus", keyof Options][]} */
+const SLIDERS = [["heat", "temperature"], ["few", "topK"], ["nucleus", "topP"]];
 
+/** @type {Needs} */
 choicesView.needs = (trace) => trace.steps.length > 0;
 
 /** @type {View} */
@@ -31,7 +32,7 @@ export function choicesView(trace, state, words, ask) {
   update();
   return {
     help: words.beamHelp, controls: [],
-    body: [element("div", { class: "chances" }, ...Object.keys(SLIDERS).map((key) => slider(key, state, trace, update, words)), draw), note, drawn,
+    body: [element("div", { class: "chances" }, ...SLIDERS.map(([key, name]) => slider(key, name, state, trace, update, words)), draw), note, drawn,
       element("div", { class: "steps" }, ...cards.map(({ node }) => node))],
     figure: () => figureOf(trace, optionsOf(state, trace)),
   };
@@ -55,6 +56,7 @@ function optionsOf(state, trace) {
   return { temperature: state.get("heat"), topK: Math.min(state.get("few"), recorded(trace)), topP: state.get("nucleus") };
 }
 
+/** @param {Options} options */
 function isUsual({ temperature, topK, topP }) {
   return temperature === 1 && topK === 0 && topP === 1;
 }
@@ -62,10 +64,9 @@ function isUsual({ temperature, topK, topP }) {
 /**
  * A slider that moves the bars while it is moved; the address follows when it is let go.
  *
- * @param {State} state @param {Trace} trace @param {Words} words
+ * @param {"heat" | "few" | "nucleus"} key @param {keyof Options} name @param {State} state @param {Trace} trace @param {() => void} onMove @param {Words} words
  */
-function slider(key, state, trace, onMove, words) {
-  const name = SLIDERS[key];
+function slider(key, name, state, trace, onMove, words) {
   const [least, highest, step] = LIMITS[key];
   const most = key === "few" ? recorded(trace) : highest;
   const said = element("output", { for: `chances-${name}` });
@@ -88,21 +89,22 @@ function slider(key, state, trace, onMove, words) {
 /**
  * A step as a table of bars; `update` draws the probabilities, and says whether they are exact.
  *
- * @param {Words} words
+ * @param {Step} step @param {number} i @param {((n: number) => void) | null} goOn @param {Words} words
  */
 function cardOf(step, i, goOn, words) {
   // The written token may not be among the most probable ones: then it is listed below them.
-  const listed = step.best.some(([token]) => token === step.token);
-  const rows = [...step.best, ...(listed ? [] : [[step.token, step.log_probability]])].map(([token], n) => {
+  const best = step.best.map(([token]) => token);
+  const rows = [...best, ...(best.includes(step.token) ? [] : [step.token])].map((token, n) => {
     const [least, most] = [element("i", { "aria-hidden": "true" }), element("i", { class: "possible", "aria-hidden": "true" })];
     const said = element("td", {});
-    const name = goOn && n < step.best.length && step.ids[n] !== END
+    const name = goOn && n < best.length && step.ids?.[n] !== END
       ? element("button", { type: "button", title: words.goOnFrom(readable(token)), onclick: () => goOn(n) }, readable(token)) : readable(token);
     const node = element("tr", { class: token === step.token ? "written" : "" }, element("th", { scope: "row" }, name), element("td", {}, element("div", { class: "bar" }, least, most)), said);
     return { node, least, most, said };
   });
   const title = `${i + 1}. ${readable(step.token)} (${words.logp} ${step.log_probability.toFixed(3)})`;
   const node = element("table", { class: "step" }, element("caption", {}, title), element("tbody", {}, ...rows.map((row) => row.node)));
+  /** @param {Options} options */
   const update = (options) => {
     const { ranges, exact } = chancesOf(step, options);
     rows.forEach((row, n) => {
@@ -117,7 +119,11 @@ function cardOf(step, i, goOn, words) {
   return { node, rows, update };
 }
 
-/** One percentage, or two where they differ in what is shown. */
+/**
+ * One percentage, or two where they differ in what is shown.
+ *
+ * @param {number} least @param {number} most
+ */
 function rangeText(least, most) {
   const [from, to] = [least, most].map((share) => (100 * share).toFixed(1));
   return from === to ? `${from} %` : `${from}–${to} %`;
@@ -126,20 +132,21 @@ function rangeText(least, most) {
 /**
  * Of a live page what writes on from another token of a step: it takes the number of one in `best`.
  *
- * @param {Trace} trace @param {Ask | undefined} ask
+ * @param {Trace} trace @param {number} i @param {Ask | undefined} ask
+ * @returns {((n: number) => void) | null}
  */
 function onward(trace, i, ask) {
   const { written, prompt = 0 } = trace.findings;
-  const step = trace.steps[i];
-  if (!ask || !trace.writesText || trace.page.baseline || i < prompt || !step.ids?.length) return null;
-  return (n) => ask(trace.text, [...written.slice(0, i - prompt), step.ids[n]], undefined,
-    [...trace.steps.slice(prompt, i).map(({ token }) => token), step.best[n][0]]);
+  const { best, ids = [] } = trace.steps[i];
+  if (!ask || !trace.writesText || trace.page.baseline || i < prompt || !ids.length) return null;
+  return (n) => ask(trace.text, [...written.slice(0, i - prompt), ids[n]], undefined,
+    [...trace.steps.slice(prompt, i).map(({ token }) => token), best[n][0]]);
 }
 
 /**
  * Draws a token of every step, after what the model wrote before it.
  *
- * @param {Trace} trace @param {Words} words
+ * @param {Trace} trace @param {ReturnType<typeof cardOf>[]} cards @param {Options} options @param {HTMLElement} said @param {Words} words
  */
 function drawAll(trace, cards, options, said, words) {
   const tokens = trace.steps.map((step, i) => {
@@ -155,7 +162,7 @@ function drawAll(trace, cards, options, said, words) {
 /**
  * The most probable labels of a step, as the model gives them.
  *
- * @param {Words} words
+ * @param {Step} step @param {Words} words
  */
 export function barsOf(step, words) {
   const card = cardOf(step, 0, null, words);
@@ -166,9 +173,10 @@ export function barsOf(step, words) {
 /**
  * The same as bars; the written token is darker.
  *
- * @param {Trace} trace
+ * @param {Trace} trace @param {Options} options
  */
 function figureOf(trace, options) {
+  /** @type {import("../taking/bars_figure.js").Bars[]} */
   const panels = trace.steps.map((step, i) => {
     const { ranges } = chancesOf(step, options);
     return {

@@ -17,43 +17,58 @@ import { unitChoice } from "./board.js";
 const [READ, LAYER, WORD, HOLD] = [1400, 420, [1100, 2600], 900]; // ms: to read in all, of a layer, of a word, and its rest
 const FIGURE = 1040; // px
 
-/** A single attention without an output is the overview's picture. */
+/**
+ * @typedef {import("../flow/model.js").Flow} Flow
+ * @typedef {import("../flow/model.js").Module} Module
+ * @typedef {import("../flow/draw.js").Moment & { sweep: number, hold: number }} Moment
+ * @typedef {import("../flow/draw.js").Scene & { moment: Moment }} Scene
+ */
+
+/** A single attention without an output is the overview's picture. @type {Needs} */
 flowView.needs = (trace) => trace.sites.length > 0 && trace.sites.length + trace.steps.length > 1;
 
 /**
  * What happens one after the other: all is read layer by layer, then word after word is written.
  *
- * @param {Trace} trace
+ * @param {Flow} flow @param {Trace} trace
+ * @returns {Moment[]}
  */
 function momentsIn(flow, trace) {
   const columns = flow.read?.layers.length ?? 0;
+  /** @type {Moment[]} */
   const reading = Array.from({ length: columns }, (_, column) =>
     ({ kind: "read", column, sweep: Math.max(250, READ / columns), hold: flow.write ? 80 : HOLD }));
   if (!flow.write) return trace.steps.length ? [...reading, { kind: "outcome", sweep: 800, hold: HOLD }] : reading;
   const sweep = Math.min(WORD[1], Math.max(WORD[0], LAYER * flow.write.layers.length));
-  return [...reading, ...flow.rows.map((row) => ({ kind: "write", row, sweep, hold: HOLD }))];
+  /** @type {Moment[]} */
+  const writing = flow.rows.map((row) => ({ kind: "write", row, sweep, hold: HOLD }));
+  return [...reading, ...writing];
 }
 
 /** @type {View} */
 export function flowView(trace, state, words) {
   const flow = flowOf(trace, state.get("unit"));
   const moments = momentsIn(flow, trace);
-  const scene = sceneOf(flow, trace, state, words);
-  const opened = flow.write ? Math.max(0, moments.findIndex(({ row }) => row === scene.row)) : moments.length - 1;
+  const row = rowChosen(flow, trace, state);
+  const opened = flow.write ? Math.max(0, moments.findIndex((moment) => moment.row === row)) : moments.length - 1;
+  /** @type {Scene} */
+  const scene = { flow, trace, words, row, moment: moments[opened], playing: false, place: layoutOf(flow, trace, FIGURE, row), redraw: () => {} };
   const said = element("p", { id: "flow-says", class: "walk-says" });
   const stage = element("div", { id: "flow", class: "flow", tabindex: "0", role: "group", "aria-label": words.flowStage });
   const counted = numbers(scene, words);
   const picture = pictureOn(stage, scene, moments, { redraw: () => plays.redraw(), buttonsOf: () => buttons(scene, state, plays, moments), onPick: (at) => pickCell(scene, state, at) });
+  /** @param {number} at @param {import("../player.js").Now} now */
   const tell = (at, { playing, showing, byHand }) => {
     Object.assign(scene, { playing, moment: moments[at] });
     said.setAttribute("aria-live", playing ? "off" : "polite");
     said.replaceChildren(...unbroken(sentenceOf(scene, words)));
     counted.open = false; // its numbers are those of another moment
-    if (moments[at].kind !== "write" || !flow.write || showing || !byHand) return;
+    const { row } = moments[at];
+    if (row === undefined || !flow.write || showing || !byHand) return;
     // The cursor of all views goes along: to a module that attends from this word, if it is in another one.
-    const { cross, self } = flow.write.layers.at(-1);
+    const { cross, self } = flow.write.layers[flow.write.layers.length - 1];
     const elsewhere = siteOf(trace, state).queries !== flow.walked.site.queries;
-    state.keep({ ...(elsewhere ? { part: (cross ?? self).site.part, layer: "" } : {}), query: queryOf(flow, moments[at].row), key: "", word: "" });
+    state.keep({ ...(elsewhere ? { part: (cross ?? self)?.site.part, layer: "" } : {}), query: queryOf(flow, row), key: "", word: "" });
     if (!playing) remember(state.fragment);
   };
   const plays = player({ name: "flow", stage, moments, at: opened, state, words, draw: picture.draw, tell,
@@ -69,7 +84,12 @@ export function flowView(trace, state, words) {
   };
 }
 
-/** The picture in its stage: `draw(at, share)`, and `watch()`, which lays it out whenever its width is another one. */
+/**
+ * The picture in its stage: `draw(at, share)`, and `watch()`, which lays it out whenever its width is another one.
+ *
+ * @param {HTMLElement} stage @param {Scene} scene @param {Moment[]} moments
+ * @param {{ redraw: () => void, buttonsOf: () => HTMLElement[], onPick: (at: number[]) => void }} options
+ */
 function pictureOn(stage, scene, moments, { redraw, buttonsOf, onPick }) {
   /** @type {CanvasSurface | null} */
   let surface = null;
@@ -87,6 +107,7 @@ function pictureOn(stage, scene, moments, { redraw, buttonsOf, onPick }) {
     stage.replaceChildren(element("div", { class: "flow-picture" }, canvas, ...buttonsOf()));
     if (focus) document.getElementById(focus)?.focus({ preventScroll: true });
   };
+  /** @param {number} at @param {number} share */
   const draw = (at, share) => {
     if (!wide || !surface) return; // it has no size yet
     if (scene.place.folded && scene.place.row !== rowOf(scene)) lay(); // other words are drawn with this one
@@ -100,7 +121,7 @@ function pictureOn(stage, scene, moments, { redraw, buttonsOf, onPick }) {
         drawGround(surface, scene, moment);
       }
       [ground, written] = [{ name: names[0], image: next ?? surface.copy(), whole: null, next: null }, null];
-      if (moment.kind === "read" && !scene.flow.read.grid) {
+      if (moment.kind === "read" && !scene.flow.read?.grid) {
         if (next) surface.restore(next);
         drawMoving(surface, scene, moment, 1);
         Object.assign(ground, { whole: surface.copy(), next: `read ${moment.column + 1}` });
@@ -131,6 +152,7 @@ function pictureOn(stage, scene, moments, { redraw, buttonsOf, onPick }) {
   return { draw, watch };
 }
 
+/** @param {Scene} scene @returns {Figure} */
 function figureOf(scene) {
   const place = layoutOf(scene.flow, scene.trace, FIGURE, rowOf(scene));
   const whole = { ...scene, place, playing: false, redraw: () => {} };
@@ -142,12 +164,12 @@ function figureOf(scene) {
   } };
 }
 
-/** The word that a moment is about. */
+/** The word that a moment is about. @param {Scene} scene */
 function rowOf({ moment, row }) {
   return moment.row ?? row;
 }
 
-/** The first step that writes a word, or the token that it begins with. */
+/** The first step that writes a word, or the token that it begins with. @param {Flow} flow @param {number} row */
 function queryOf({ walked }, row) {
   return walked.map.places.rows[row][0];
 }
@@ -155,18 +177,23 @@ function queryOf({ walked }, row) {
 /**
  * The word whose way is drawn: that of the cursor of all views, as the word that its step writes.
  *
- * @param {Trace} trace @param {State} state @param {Words} words
+ * @param {Flow} flow @param {Trace} trace @param {State} state
  */
-function sceneOf(flow, trace, state, words) {
+function rowChosen(flow, trace, state) {
   const site = siteOf(trace, state);
   const { query } = cursorOf(trace, site, state);
   const named = site.queries === flow.walked.site.queries ? flow.walked.map.places.rows.findIndex((rows) => rows.includes(query)) : -1;
   const fits = named >= 0 && (!flow.write || flow.rows.includes(named));
-  return { flow, trace, words, row: fits ? named : flow.rows[0] ?? 0, moment: {}, playing: false, place: null };
+  return fits ? named : flow.rows[0] ?? 0;
 }
 
-/** The parts of the picture as buttons, which lie over it. */
+/**
+ * The parts of the picture as buttons, which lie over it.
+ *
+ * @param {Scene} scene @param {State} state @param {{ go: (at: number, moving: boolean) => void }} plays @param {Moment[]} moments
+ */
 function buttons({ place, trace, flow, words }, state, plays, moments) {
+  /** @param {string} id @param {string} label @param {number[]} box @param {() => void} onclick */
   const over = (id, label, [left, top, wide, high], onclick) => {
     const node = element("button", { type: "button", id, "aria-label": label, title: label, onclick });
     Object.assign(node.style, { left: `${left}px`, top: `${top}px`, width: `${wide}px`, height: `${high}px` });
@@ -177,15 +204,14 @@ function buttons({ place, trace, flow, words }, state, plays, moments) {
     return over(`flow-${kind}-${site.part}-${layer}`, name, [x, y, wide, BLOCK], () => state.set({ part: site.part, layer,
       ...(kind === "fed" ? { view: "walk", moment: fedMoment(trace, site, state) } : { view: trace.axes[site.keys].grid ? "scrubber" : "board" }) }));
   });
-  const name = flow.write ? "write" : "read";
   const behind = Boolean(flow.write && flow.read);
-  const lanes = place[name].lanes.filter((lane) => flow.rows.includes(lane));
+  const [side, texts] = [place.write ?? place.read, (flow.write ?? flow.read)?.lanes ?? []];
+  const lanes = side?.lanes.filter((lane) => flow.rows.includes(lane)) ?? [];
   return [...blocks, ...lanes.map((lane) => {
-    const y = place[name].place(0, lane)[1] - place.lane / 2;
-    /** @type {[number, number, number, number]} */
+    const y = (side?.place(0, lane)?.[1] ?? 0) - place.lane / 2;
     const box = behind ? [place.out.x - 4, y, place.out.words + 8, place.lane] : [0, y, place.left, place.lane];
     const at = moments.findIndex(({ row }) => row === lane);
-    return over(`flow-word-${lane}`, words.flowWord(flow[name].lanes[lane]), box, () =>
+    return over(`flow-word-${lane}`, words.flowWord(texts[lane]), box, () =>
       (at >= 0 ? plays.go(at, true) : state.set({ query: queryOf(flow, lane), key: "", word: "" })));
   })];
 }
@@ -193,10 +219,10 @@ function buttons({ place, trace, flow, words }, state, plays, moments) {
 /**
  * Chooses the cell at a point of an image that attends to itself; by keyboard, cells are chosen in the other views.
  *
- * @param {any} scene @param {State} state @param {number[]} point
+ * @param {Scene} scene @param {State} state @param {number[]} point
  */
 function pickCell({ flow, place: { read } }, state, [x, y]) {
-  if (flow.write || !flow.read.grid) return;
+  if (flow.write || !flow.read?.grid || !read) return;
   const [down, across] = flow.read.grid;
   for (const [left, top, wide, high] of read.boxes) {
     const [row, column] = [Math.floor(((y - top) / high) * down), Math.floor(((x - left) / wide) * across)];
@@ -214,13 +240,13 @@ function fedMoment(trace, site, state) {
 /**
  * What a moment shows, with its numbers.
  *
- * @param {any} scene
- * @param {Words} words
+ * @param {Scene} scene @param {Words} words
  */
 function sentenceOf({ flow, trace, moment, row }, words) {
   const say = words.flowSays;
+  /** @param {number} weight */
   const shareOf = (weight) => words.sentence.share(percentOf(weight));
-  if (moment.kind === "read") {
+  if (moment.kind === "read" && flow.read) {
     const { layer, self } = flow.read.layers[moment.column];
     const own = !flow.write;
     const [from, to] = own ? [row, topOf(self, row)] : pairOf(self);
@@ -228,25 +254,28 @@ function sentenceOf({ flow, trace, moment, row }, words) {
   }
   const found = predictionOf(trace, flow, moment.kind === "write" ? moment.row : row);
   if (moment.kind === "outcome") {
-    if (!found) return say.noGap(flow.read.lanes[row]);
+    const word = flow.read?.lanes[row] ?? "";
+    if (!found) return say.noGap(word);
     const [token, logp] = found.best[0];
-    return trace.kind.writes === "label" ? say.label(readable(token), shareOf(Math.exp(logp))) : say.gap(flow.read.lanes[row], readable(token), shareOf(Math.exp(logp)));
+    return trace.kind.writes === "label" ? say.label(readable(token), shareOf(Math.exp(logp))) : say.gap(word, readable(token), shareOf(Math.exp(logp)));
   }
-  const { layer, self, cross } = flow.write.layers.at(-1);
-  const [first, second] = cross ? [cross, self] : [self, null];
-  /** @returns {[name: string, share: string]} */
+  const last = flow.write?.layers.at(-1);
+  if (moment.kind !== "write" || !flow.write || !last) return "";
+  const [first, second] = [last.cross, last.self].filter((part) => part !== null);
+  /** @param {Module} part @returns {[name: string, share: string]} */
   const share = (part) => [nameOf(part, topOf(part, moment.row), trace, words), shareOf(weightOf(part, moment.row, topOf(part, moment.row)))];
   const more = second && weightOf(second, moment.row, topOf(second, moment.row)) > 0 ? say.self(...share(second)) : "";
-  return `${say.write(flow.write.lanes[moment.row], layer + 1, ...share(first))}${more}${found ? say.probability(shareOf(found.probability)) : say.end}`;
+  return `${say.write(flow.write.lanes[moment.row], last.layer + 1, ...share(first))}${more}${found ? say.probability(shareOf(found.probability)) : say.end}`;
 }
 
-/** A word in quotation marks, or where a cell of an image is. */
+/** A word in quotation marks, or where a cell of an image is. @param {Module} module @param {number} column @param {Trace} trace @param {Words} words */
 function nameOf({ site, map }, column, trace, words) {
   const { grid } = trace.axes[site.keys];
   const cell = grid ? column - beforeCells(map.columns.length, grid) : -1;
-  return cell < 0 ? `“${map.columns[column]}”` : words.spot(cell, grid);
+  return !grid || cell < 0 ? `“${map.columns[column]}”` : words.spot(cell, grid);
 }
 
+/** @param {Module} module @param {number} row */
 function topOf({ map }, row) {
   const width = map.columns.length;
   return largest(map.values.subarray(row * width, (row + 1) * width));
@@ -255,16 +284,17 @@ function topOf({ map }, row) {
 /**
  * The weights of a row in every module as a table: a column for each layer.
  *
- * @param {any} scene
- * @param {Words} words
+ * @param {Scene} scene @param {Words} words
  */
 function numbers(scene, words) {
   const { flow } = scene;
-  const details = element("details", { id: "flow-numbers" }, element("summary", {}, words.flowNumbers));
+  const summary = element("summary", {}, words.flowNumbers);
+  const details = element("details", { id: "flow-numbers" }, summary);
   details.addEventListener("toggle", () => {
-    const layers = (flow.write ?? flow.read).layers;
-    const tables = ["cross", "self"].map((kind) => layers.filter((layer) => layer[kind]).map((layer) => layer[kind])).filter((parts) => parts.length);
-    details.replaceChildren(/** @type {ChildNode} */ (details.firstChild), ...tables.map((parts) => table(
+    /** @type {import("../flow/model.js").Layer[]} */
+    const layers = (flow.write ?? flow.read)?.layers ?? [];
+    const tables = [layers.flatMap(({ cross }) => cross ?? []), layers.flatMap(({ self }) => self ?? [])].filter((parts) => parts.length);
+    details.replaceChildren(summary, ...tables.map((parts) => table(
       [words.key, ...parts.map(({ site }) => words.layerNumber(site.layer + 1))],
       parts[0].map.columns.map((name, column) => [name, ...parts.map((part) => weightOf(part, rowOf(scene), column).toFixed(3))]),
       `${words[parts[0].site.part]}: ${parts[0].map.rows[rowOf(scene)]}`)));

@@ -7,21 +7,22 @@ import { paint, palette, theme } from "../surface.js";
 import { drawnOn, gridFigure } from "../taking/grid_figure.js";
 import { largest, readable } from "../trace.js";
 import { scaleChoice, scaled } from "./board.js";
+import { pictureOrTable } from "./stacks.js";
 
 const [SIDE, LEAST_SIDE, ROOM] = [92, 44, 1030]; // px: of a map, of the smallest map, of a row of maps
 const AROUND = 23; // px between two maps, with the borders of their buttons
 
-/** A single head has nothing to be compared with. */
+/** A single head has nothing to be compared with. @type {Needs} */
 gridView.needs = (trace) => trace.parts().some((part) => headsOf(trace, part).length > 1);
 
-/** @param {Trace} trace */
+/** @param {Trace} trace @param {Part} part @returns {MeasuredHead[]} */
 function headsOf(trace, part) {
-  return trace.of(part).flatMap((site) => Array.from({ length: site.heads }, (_, head) => /** @type {MeasuredHead} */ ({ site, head })));
+  return trace.of(part).flatMap((site) => Array.from({ length: site.heads }, (_, head) => ({ site, head })));
 }
 
 /** @type {View} */
 export function gridView(trace, state, words) {
-  const part = trace.parts().includes(state.get("part")) ? state.get("part") : trace.parts()[0];
+  const part = trace.parts().find((each) => each === state.get("part")) ?? trace.parts()[0];
   const heads = headsOf(trace, part);
   const sort = state.get("sort");
   const order = sort === "entropy" || sort === "confidence" ? sort : "place"; // the page of head cards has more
@@ -36,9 +37,9 @@ export function gridView(trace, state, words) {
       (value) => state.set({ part: value, layer: "", query: "", key: "" })),
     choice(words.sort, [["place", words.place], ["entropy", words.entropy], ["confidence", words.confidence]],
       order, (sort) => state.set({ sort })),
-    choice(words.as, [["picture", words.picture], ["table", words.table]], state.get("as"),
-      (as) => state.set({ as })),
+    pictureOrTable(state, words),
   ];
+  /** @param {MeasuredHead} measured */
   const name = ({ site, head }) => `${site.layer + 1}.${head + 1}`;
   if (state.get("as") === "table") {
     const rows = heads.map((each) => [name(each), each.entropy?.toFixed(3) ?? "", each.confidence?.toFixed(3) ?? ""]);
@@ -57,9 +58,16 @@ export function gridView(trace, state, words) {
 }
 
 /**
+ * What is drawn of heads, and the view that each leads to.
+ *
+ * @typedef {{ view: string, help: string, scale: HTMLElement, draw: (canvas: HTMLCanvasElement, head: MeasuredHead, side: number) => void }} DrawnHeads
+ */
+
+/**
  * Heads as maps, with rows and columns as small as necessary, all on one scale.
  *
- * @param {State} state @param {Words} words
+ * @param {MeasuredHead[]} heads @param {State} state @param {Words} words @param {HTMLElement[]} controls
+ * @returns {DrawnHeads}
  */
 function asMaps(heads, state, words, controls) {
   const map = scaled({ values: heads.map(({ site, head }) => highest(site, head)), columns: heads.map(String) }, state);
@@ -84,16 +92,18 @@ function asMaps(heads, state, words, controls) {
 /**
  * What one word, or one cell, attends to in the image, in every head.
  *
- * @param {Trace} trace @param {State} state @param {Words} words
+ * @param {Trace} trace @param {MeasuredHead[]} heads @param {State} state @param {Words} words @param {HTMLElement[]} controls
+ * @returns {DrawnHeads}
  */
 function overPicture(trace, heads, state, words, controls) {
   const [{ site }] = heads;
   const at = Math.min(state.get("query") ?? strongestRow(site), site.rows - 1);
   const names = site.rowTokens.map((token, i) => [String(i), `${i + 1} ${readable(token)}`]);
   controls.push(choice(site.part === "image" ? words.pixel : words.afterToken, names, String(at), (value) => state.set({ query: value, key: "" })));
+  /** @param {MeasuredHead} measured */
   const row = ({ site: of, head }) => of.matrix(head, "weights").subarray(at * of.columns, (at + 1) * of.columns);
   const most = Math.max(...heads.map((each) => Math.max(...row(each))));
-  const { grid } = trace.axes[site.keys];
+  const grid = trace.gridOf(site.keys);
   return {
     view: "scrubber",
     help: words.gridPictureHelp,
@@ -112,19 +122,13 @@ function strongestRow(site) {
   return Math.floor(largest(site.matrix("mean", "weights")) / site.columns);
 }
 
-/** @param {Site} site */
+/** @param {Site} site @param {number} head */
 function highest(site, head) {
   const size = site.rows * site.columns;
   return site.known("weights").largest(head * size, (head + 1) * size);
 }
 
-/**
- * @param {MeasuredHead} measuredHead
- * @param {string} name
- * @param {Words} words
- * @param {(canvas: HTMLCanvasElement) => void} draw
- * @param {() => void} onClick
- */
+/** @param {MeasuredHead} measured @param {string} name @param {Words} words @param {(canvas: HTMLCanvasElement) => void} draw @param {() => void} onClick */
 function thumbnail({ site, head, entropy, confidence }, name, words, draw, onClick) {
   const measured = entropy === undefined || confidence === undefined ? ""
     : `; ${words.entropy} ${entropy.toFixed(2)}, ${words.confidence} ${confidence.toFixed(2)}`;

@@ -6,6 +6,7 @@ import { readable, total } from "../trace.js";
 
 const NOTICED = 0.01; // nats: smaller changes are not shown
 
+/** @type {Needs} */
 headsView.needs = (trace, live) => trace.steps.length > 0 && (live || Object.keys(trace.findings.ablation ?? {}).length > 0);
 
 /** @type {View} */
@@ -35,19 +36,20 @@ export function headsView(trace, state, words, ask) {
 /**
  * The change without each head, as bars.
  *
- * @param {Words} words
+ * @param {Site[]} sites @param {Record<string, number[][]>} without @param {Words} words
  */
 function figureOf(sites, without, words) {
-  const heads = sites.flatMap((site) => without[site.name].map((changes, head) => [`${words[site.part]} ${site.layer + 1}.${head + 1}`, total(changes)]));
-  return barsFigure([{ title: words.captionValue.heads, names: heads.map(([name]) => name), values: heads.map(([, sum]) => sum),
+  const names = sites.flatMap((site) => without[site.name].map((_, head) => `${words[site.part]} ${site.layer + 1}.${head + 1}`));
+  return barsFigure([{ title: words.captionValue.heads, names, values: sites.flatMap((site) => without[site.name].map(total)),
     form: (value) => value.toFixed(3) }]);
 }
 
+/** @param {Record<string, number[][]>} without */
 function sitesKnown(without) {
   return Object.keys(without).length > 0;
 }
 
-/** @param {Site} site @param {State} state @param {Words} words @param {Ask | undefined} ask */
+/** @param {Site} site @param {number[][]} changes @param {number} most @param {Set<string>} off @param {State} state @param {Words} words @param {Ask | undefined} ask */
 function row(site, changes, most, off, state, words, ask) {
   const buttons = changes.map((change, head) => {
     const name = `${site.name}:${head}`;

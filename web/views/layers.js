@@ -8,7 +8,10 @@ import { placesView } from "./positions.js";
 import { curves, pictureOrTable, stackChosen } from "./stacks.js";
 
 const SHOWS = { lens: lensView, apart: apartView, places: placesView };
+/** @type {Values["show"][]} */
+const NAMES = ["lens", "apart", "places"];
 
+/** @type {Needs} */
 layersView.needs = (trace) => trace.page.known.layered;
 
 /** @type {View} */
@@ -19,14 +22,14 @@ export function layersView(trace, state, words, ask) {
     return { help: words.layersHelp, controls: [], body: [] };
   }
   // A model that predicts no tokens (a BERT encoder) has no predictions after its layers.
-  const names = Object.keys(SHOWS).filter((name) => name !== "lens" || Object.values(stacks).some(({ best }) => best));
-  const shown = names.includes(state.get("show")) ? state.get("show") : names[0];
+  const names = NAMES.filter((name) => name !== "lens" || Object.values(stacks).some(({ best }) => best));
+  const shown = names.find((name) => name === state.get("show")) ?? names[0];
   const view = SHOWS[shown](trace, state, words, ask);
   const shows = names.map((name) => [name, words[`show_${name}`]]);
   return { ...view, controls: [choice(words.showWhat, shows, shown, (show) => state.set({ show })), ...view.controls] };
 }
 
-/** @param {Words} words */
+/** @param {number} count @param {Words} words */
 function layerNames(count, words, first = words.embedding) {
   return Array.from({ length: count }, (_, layer) => (layer === 0 ? first : words.layerNumber(layer)));
 }
@@ -34,7 +37,7 @@ function layerNames(count, words, first = words.embedding) {
 /**
  * The axis whose tokens a stack reads: one side of a translation, or the only text.
  *
- * @param {Trace} trace
+ * @param {Trace} trace @param {string} stack
  */
 function axisOf(trace, stack) {
   return trace.axes[stack.startsWith("encoder") ? "source" : "target"] ?? trace.axes.text;
@@ -62,6 +65,7 @@ function lensView(trace, state, words) {
     texts: best.flatMap((layer) => layer.map((at) => readable(at[0][0]))),
   };
   const [l, p] = cellChosen(state, best.length, wanted.length);
+  /** @param {number} row @param {number} column @param {number} value */
   const say = (row, column, value) =>
     `${words.after(read[column])}, ${map.rows[row]}: ${readable(best[row][column][0][0])} ${value.toFixed(3)}`;
   const picture = heatmap(map, { label: words.show_lens, cursor: [l, p], say,
@@ -77,14 +81,15 @@ function lensView(trace, state, words) {
   return {
     help: recurrent ? words.lensHelpRecurrent : words.lensHelp,
     controls,
-    body: [state.get("as") === "table" ? whole : picture, element("p", { class: "muted" }, words[`lens_${how}`]), top],
+    body: [state.get("as") === "table" ? whole : picture, element("p", { class: "muted" }, how ? words[`lens_${how}`] : ""), top],
     figure: mapFigure(map),
   };
 }
 
-/** @param {State} state */
+/** @param {State} state @param {number} rows @param {number} columns */
 function cellChosen(state, rows, columns) {
   const [row, column] = state.get("cell").split(",").map(Number);
+  /** @param {number} value @param {number} end @param {number} otherwise */
   const whole = (value, end, otherwise) => (Number.isInteger(value) && value < end ? value : otherwise);
   return state.get("cell") ? [whole(row, rows, rows - 1), whole(column, columns, 0)] : [rows - 1, 0];
 }
@@ -134,13 +139,18 @@ function apartView(trace, state, words, ask) {
   };
 }
 
-/** The longest word that both sentences contain: short ones are seldom of interest. */
+/**
+ * The longest word that both sentences contain: short ones are seldom of interest.
+ *
+ * @param {string[]} texts @param {string[]} others
+ */
 function longestShared(texts, others) {
   const shared = texts.filter((text) => others.includes(text));
   const longest = shared.reduce((best, text) => (text.length > best.length ? text : best), "");
   return Math.max(0, texts.indexOf(longest));
 }
 
+/** @param {number[]} values */
 function meanOf(values) {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
 }

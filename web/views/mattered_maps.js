@@ -7,7 +7,13 @@ import { INK } from "../surface.js";
 const [SIDE, APART_MAPS, ABOVE, BELOW, IN_ROW] = [222, 18, 22, 24, 4]; // px, and maps in a row
 const LEAST = 0.005; // of a measure: smaller shares are not visible, and not framed
 
-/** The largest share of any measure for any word of this image: the end of the shared scale. */
+/** @typedef {import("./mattered.js").FoundOnImage} FoundOnImage */
+
+/**
+ * The largest share of any measure for any word of this image: the end of the shared scale.
+ *
+ * @param {Attribution} facts
+ */
 export function mostOfPicture(facts) {
   let most = 0;
   for (const measure of Object.values(facts.measures)) {
@@ -19,7 +25,11 @@ export function mostOfPicture(facts) {
   return most;
 }
 
-/** The width and height of all maps together. */
+/**
+ * The width and height of all maps together.
+ *
+ * @param {FoundOnImage} found
+ */
 export function sizeOfMaps(found) {
   const [wide, high] = pictureSize(found.picture, found.grid, SIDE);
   const lines = Math.ceil(found.names.length / IN_ROW);
@@ -27,19 +37,26 @@ export function sizeOfMaps(found) {
     width: Math.min(IN_ROW, found.names.length) * (wide + APART_MAPS), height: lines * (ABOVE + high + BELOW) };
 }
 
+/** @param {number} i @param {ReturnType<typeof sizeOfMaps>} size @param {number} left @param {number} top */
 function placeOf(i, { wide, step }, left, top) {
   return [left + (i % IN_ROW) * (wide + APART_MAPS), top + Math.floor(i / IN_ROW) * step + ABOVE];
 }
 
+/** @param {number} cell @param {Grid} grid */
 export function cellText(cell, [, columns]) {
   return `${Math.floor(cell / columns) + 1},${(cell % columns) + 1}`;
 }
 
+/** @param {number[]} shares */
 export function strongestCell(shares) {
   return shares.reduce((best, share, i) => (Math.abs(share) > Math.abs(shares[best]) ? i : best), 0);
 }
 
-/** The selected cell; null: none. */
+/**
+ * The selected cell; null: none.
+ *
+ * @param {number | null} cell @param {Grid} grid
+ */
 export function markedCell(cell, [rows, columns]) {
   return cell === null ? null : Math.min(cell, rows * columns - 1);
 }
@@ -47,7 +64,7 @@ export function markedCell(cell, [rows, columns]) {
 /**
  * Each measure: its name, its map over the image, and the strongest cell below.
  *
- * @param {Surface} surface
+ * @param {Surface} surface @param {FoundOnImage} found @param {number} left @param {number} top @param {() => void} redraw
  */
 export function drawMeasureMaps(surface, found, left, top, redraw) {
   const size = sizeOfMaps(found);
@@ -63,14 +80,19 @@ export function drawMeasureMaps(surface, found, left, top, redraw) {
   });
 }
 
+/** @param {number} share */
 export function signedPercent(share) {
   return `${share < 0 ? "−" : ""}${(100 * Math.abs(share)).toFixed(1)}`;
 }
 
-/** The cell under the pointer, in whichever map; null outside the maps. */
-export function cellOfMaps(event, found, left, top) {
+/**
+ * The cell under the pointer, in whichever map; null outside the maps.
+ *
+ * @param {MouseEvent} event @param {HTMLCanvasElement} canvas @param {FoundOnImage} found @param {number} left @param {number} top
+ */
+export function cellOfMaps(event, canvas, found, left, top) {
   const size = sizeOfMaps(found);
-  const [across, down] = pointIn(event, event.currentTarget);
+  const [across, down] = pointIn(event, canvas);
   for (let i = 0; i < found.names.length; i++) {
     const [x, y] = placeOf(i, size, left, top);
     const [dx, dy] = [across - x, down - y];

@@ -30,21 +30,25 @@ export function overviewView(trace, state, words, ask) {
   const { grid } = trace.axes[site.keys];
   const said = element("p", { class: "sentence", id: "sentence", "aria-live": "polite" });
   const trying = { site, head, map };
+  /** @param {number} [row] @param {number | null} [column] */
   const say = (row = cursor.row, column = null) => {
     const top = strongestOf(trying.map, row);
     const at = { row, top, column: column ?? (row === cursor.row && state.get("key") !== null ? cursor.column : top) };
     said.replaceChildren(...unbroken(sentenceOf(trace, trying.site, factsOf(trace, trying.site, trying.map, state, at, trying.head), words)));
   };
+  /** @type {Stage["onPick"]} */
   const pick = (row, column) => {
     const pair = pairOf(site, map, row ?? cursor.row, column ?? strongestOf(map, row ?? cursor.row), head);
     if (pair) state.set({ query: pair[0], key: column === null ? "" : pair[1], word: "", spot: "" });
   };
   const labels = labelsOf(site, state, words);
+  /** @type {Stage} */
   const on = { cursor, labels, onPick: pick, onShow: (row, column) => say(row ?? cursor.row, column) };
   const typed = grid ? 0 : wordsOf(trace.text, map.columns, trace.kind.writes === "continuation");
   const stage = grid
     ? imageStage(trace, map, { ...on, grid, words: site.part !== "image" })
     : twoLines(map, { ...on, typed, names: { columns: (column) => map.columns[column] } });
+  /** @param {Site | null} other @param {Head} chosen */
   const attempt = (other, chosen) => {
     const fits = other && other.queries === site.queries && other.keys === site.keys;
     Object.assign(trying, fits ? { site: other, head: chosen, map: scaledMap(trace, other, state, chosen) } : { site, head, map });
@@ -72,9 +76,14 @@ export function overviewView(trace, state, words, ask) {
   };
 }
 
+/** @type {Needs} */
 overviewView.needs = (trace) => trace.sites.length > 0;
 
-/** The image as the cursor's word, or cell, attended to it. */
+/**
+ * The image as the cursor's word, or cell, attended to it.
+ *
+ * @param {Trace} trace @param {Site} site @param {DrawnMap} map @param {Cursor} cursor @param {Grid} grid
+ */
 function lookOf(trace, site, map, { row, column }, grid) {
   const width = map.columns.length;
   return { picture: trace.picture, grid, weights: map.values.subarray(row * width, (row + 1) * width), most: map.values[largest(map.values)],
@@ -84,7 +93,8 @@ function lookOf(trace, site, map, { row, column }, grid) {
 /**
  * The map, on a scale that ends at its largest weight if that is small.
  *
- * @param {Trace} trace @param {Site} site @param {State} state
+ * @param {Trace} trace @param {Site} site @param {State} state @param {Head} head
+ * @returns {AttentionMap & DrawnMap}
  */
 function scaledMap(trace, site, state, head) {
   const map = weightsMap(trace, site, state, head);
@@ -95,7 +105,7 @@ function scaledMap(trace, site, state, head) {
 /**
  * What the strongest colour is: bands, words and images of one map share a scale.
  *
- * @param {Words} words
+ * @param {DrawnMap} map @param {Grid | null} grid @param {Words} words
  */
 function scaleOf(map, grid, words) {
   const most = grid ? map.values[largest(map.values)] : map.most ?? 1;
@@ -116,7 +126,7 @@ function labelsOf(site, state, words) {
 /**
  * A live page computes occlusion only when it is wanted: here, when the user has stopped typing.
  *
- * @param {Trace} trace @param {Ask | undefined} ask
+ * @param {Trace} trace @param {HTMLElement} said @param {Ask | undefined} ask
  */
 function wish(trace, said, ask) {
   const writes = trace.writesText || trace.kind.writes === "label";
@@ -132,7 +142,7 @@ function wish(trace, said, ask) {
 /**
  * The weights of the cursor's word, and what occlusion changed, as a table.
  *
- * @param {Trace} trace @param {Site} site @param {State} state @param {Words} words
+ * @param {Trace} trace @param {Site} site @param {AttentionMap} map @param {State} state @param {Cursor} cursor @param {Head} head @param {Words} words
  */
 function numbers(trace, site, map, state, cursor, head, words) {
   const details = element("details", { id: "overview-numbers" }, element("summary", {}, words.numbers));

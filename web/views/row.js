@@ -1,12 +1,14 @@
 /** One row, step by step: from the query's vector to the head's output. Every number is the model's own. */
 
-import { choice, element, pointIn, table } from "../dom.js";
+import { STEPS, choice, element, pointIn, table } from "../dom.js";
 import { CanvasSurface, colour } from "../surface.js";
 import { barsFigure } from "../taking/bars_figure.js";
 import { cellWeight, readable, total } from "../trace.js";
 import { cursorOf, siteOf, strongestHead } from "../cursor.js";
+import { textOf } from "../words.js";
 import { rowName, siteChoices } from "./board.js";
 
+/** @param {Vector} a @param {Vector} b */
 export function dot(a, b) {
   let sum = 0;
   for (let i = 0; i < a.length; i++) sum += a[i] * b[i];
@@ -16,7 +18,7 @@ export function dot(a, b) {
 /**
  * q · k, or energy · tanh(q + k) if the score is additive: term by term.
  *
- * @param {Site} site
+ * @param {Site} site @param {Float32Array} q @param {Float32Array} k
  */
 export function terms(site, q, k) {
   const energy = site.array("energy")?.values;
@@ -26,17 +28,19 @@ export function terms(site, q, k) {
 /**
  * The row recomputed from the vectors: products, scaled scores, weights; masked keys get none.
  *
- * @param {Site} site
+ * @param {Site} site @param {number} head @param {number} query
  */
 export function redo(site, head, query) {
   const q = site.vector("query", head, query);
   const recorded = site.matrix(head, "weights");
+  /** @param {number} k */
   const hidden = (k) => !site.allows(query, k);
   const scale = site.scale ?? 1; // rows without one are not redone
   /** @type {number[]} */
   const products = [];
   for (let k = 0; k < site.columns; k++) products.push(total(terms(site, q, site.vector("key", head, k))));
   const bias = site.array("bias")?.values;
+  /** @param {number} k */
   const added = (k) => (bias ? bias[(head * site.rows + query) * site.columns + k] : 0);
   const scores = products.map((product, k) => (hidden(k) ? -Infinity : product * scale + added(k)));
   const sink = site.array("sink")?.values[head] ?? -Infinity;
@@ -61,6 +65,7 @@ export function rowView(trace, state, words, ask) {
   }
   if (site.scale === null) return { help, controls, body: [] };
   const { shown, head, query, key } = cursorOf(trace, site, state);
+  /** @param {string[]} tokens @param {(token: string, i: number) => string} name */
   const named = (tokens, name) => tokens.map((token, i) => [String(i), `${i} ${name(token, i)}`]);
   const cell = cellOf(trace, site, query, key, state);
   controls.push(
@@ -105,7 +110,7 @@ export function rowView(trace, state, words, ask) {
 /**
  * Score, weight and norm of every key, as bars.
  *
- * @param {Site} site @param {Words} words
+ * @param {Site} site @param {number} head @param {ReturnType<typeof redo>} cells @param {boolean} additive @param {Words} words
  */
 function figureOfRow(site, head, cells, additive, words) {
   const names = site.columnTokens.map(readable);
@@ -113,6 +118,7 @@ function figureOfRow(site, head, cells, additive, words) {
     const value = site.vector("value", head, k);
     return Math.sqrt(dot(value, value)) * weight;
   });
+  /** @param {number} value */
   const form = (value) => (Number.isFinite(value) ? value.toFixed(3) : words.masked);
   return barsFigure([
     { title: words.scoreOf(additive ? words.energy : words.product, (site.scale ?? 1).toFixed(4)), names, values: cells.map(({ score }) => score), form },
@@ -121,7 +127,7 @@ function figureOfRow(site, head, cells, additive, words) {
   ]);
 }
 
-// Weights from elsewhere have no vectors, at no level.
+/** Weights from elsewhere have no vectors, at no level. @type {Needs} */
 rowView.needs = (trace) => trace.sites.some((site) => site.kind !== "given");
 
 /**
@@ -130,7 +136,8 @@ rowView.needs = (trace) => trace.sites.some((site) => site.kind !== "given");
  * @param {Site} site @param {Words} words
  */
 function helpOf(site, words) {
-  if (words.kindNotes[site.kind]) return words.kindNotes[site.kind];
+  const note = textOf(words.kindNotes, site.kind);
+  if (note) return note;
   if (site.scale === null) return words.rowHelpOther(site.kind);
   if (site.array("energy")) return words.rowHelpAdditive;
   return site.scale === 1 ? words.rowHelpUnscaled : words.rowHelp;
@@ -139,15 +146,15 @@ function helpOf(site, words) {
 /**
  * The cell of the map that the row and the key belong to: all tokens of a word, or one token each.
  *
- * @param {Trace} trace @param {Site} site @param {State} state
+ * @param {Trace} trace @param {Site} site @param {number} query @param {number} key @param {State} state
  */
 function cellOf(trace, site, query, key, state) {
   const [queries, keys] = [trace.axes[site.queries], trace.axes[site.keys]];
   const own = queries.words[site.writes && state.get("reading") === "writes" ? query + 1 : query] ?? null;
   const other = keys.words[key];
   const shift = site.writes && state.get("reading") === "writes" ? 1 : 0;
-  /** @param {Words} words */
-  const of = (/** @type {(number | null)[]} */ words, /** @type {number | null} */ word) => words.flatMap((each, i) => (each === word ? [i] : []));
+  /** @param {(number | null)[]} words @param {number | null} word */
+  const of = (words, word) => words.flatMap((each, i) => (each === word ? [i] : []));
   if (state.get("unit") !== "words" || own === null) return { rows: [query], columns: [key] };
   return {
     rows: of(queries.words, own).map((i) => i - shift).filter((i) => i >= 0),
@@ -157,10 +164,15 @@ function cellOf(trace, site, query, key, state) {
   };
 }
 
-/** The map's value for the whole cell, in all heads and in this one, and the steps behind it. */
+/**
+ * The map's value for the whole cell, in all heads and in this one, and the steps behind it.
+ *
+ * @param {Trace} trace @param {Site} site @param {{ shown: Head, head: number, query: number }} cursor @param {ReturnType<typeof cellOf>} cell @param {State} state @param {Words} words
+ */
 function cellFacts(trace, site, { shown, head, query }, cell, state, words) {
   const facts = [];
   const name = cell.row && cell.column ? `${cell.row} → ${cell.column}` : "";
+  /** @param {number} value */
   const number = (value) => value.toFixed(3);
   const weights = Array.from({ length: site.heads }, (_, h) => cellWeight(site, h, cell.rows, cell.columns));
   const from = typeof shown === "number" ? state.get("from") : shown;
@@ -183,10 +195,11 @@ function cellFacts(trace, site, { shown, head, query }, cell, state, words) {
 /**
  * The model with this row set: all of its weight is on the chosen key.
  *
- * @param {Trace} trace @param {Site} site @param {State} state @param {Words} words @param {Ask | undefined} ask
+ * @param {Trace} trace @param {Site} site @param {number} head @param {number} query @param {number} key @param {State} state @param {Words} words @param {Ask | undefined} ask
  */
 function lookOnly(trace, site, head, query, key, state, words, ask) {
   const label = words.lookOnly(rowName(trace, site, query, words), readable(site.columnTokens[key]));
+  /** @param {string} id @param {number | "all"} heads @param {string} text */
   const button = (id, heads, text) => element("button", {
     type: "button", id, disabled: !site.allows(query, key), "aria-label": `${label}: ${text}`, onclick: () => {
       state.set({ set: [site.name, heads, query, key].join(":") });
@@ -198,7 +211,7 @@ function lookOnly(trace, site, head, query, key, state, words, ask) {
     ...(site.heads > 1 ? [button("look-only-all", "all", words.inAllHeads)] : []));
 }
 
-/** @param {Trace} trace @param {Site} site @param {Words} words */
+/** @param {Trace} trace @param {Site} site @param {number} head @param {number} query @param {number} key @param {ReturnType<typeof redo>} cells @param {Words} words */
 function vectors(trace, site, head, query, key, cells, words) {
   const q = site.vector("query", head, query);
   const k = site.vector("key", head, key);
@@ -221,7 +234,7 @@ function vectors(trace, site, head, query, key, cells, words) {
 /**
  * A vector as a strip of bars: the length is the absolute value, and the side of the axis the sign.
  *
- * @param {Words} words
+ * @param {string} label @param {Float32Array} values @param {Words} words
  */
 function strip(label, values, words) {
   const canvas = element("canvas", { role: "img", "aria-label": label, tabindex: "0" });
@@ -234,6 +247,7 @@ function strip(label, values, words) {
     surface.rect(cell * i, value > 0 ? 20 - height : 20, cell - 1, Math.max(height, 0.5),
       colour(0.35 + 0.5 * (Math.abs(value) / most), surface.theme));
   });
+  /** @param {number} i */
   const say = (i) => {
     const at = Math.min(Math.max(i, 0), values.length - 1);
     canvas.dataset.at = String(at);
@@ -242,7 +256,7 @@ function strip(label, values, words) {
   // On a narrow page the strip shrinks.
   canvas.addEventListener("mousemove", (event) => say(Math.floor((pointIn(event, canvas)[0] / canvas.clientWidth) * values.length)));
   canvas.addEventListener("keydown", (event) => {
-    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    const step = STEPS[event.key]?.[1];
     if (step) say(Number(canvas.dataset.at ?? -1) + step);
   });
   return element("figure", {}, element("figcaption", {}, label, " ", said), canvas);

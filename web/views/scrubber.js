@@ -1,25 +1,21 @@
 /** The image, and what each word of its caption, or each of its cells, attends to in it. */
 
-import { choice, element, table } from "../dom.js";
+import { STEPS, choice, element, table } from "../dom.js";
 import { GREY, VEIL, beforeCells, brightness, cellBeside, cellUnder, drawLook, lookFigure } from "../picture.js";
-import { board, readable, total } from "../trace.js";
+import { board, largest, readable, total } from "../trace.js";
 import { headChosen } from "../cursor.js";
-import { headChoices, valueChoice, valueChosen } from "./board.js";
+import { headChoices, readingChoices, valueChoice, valueChosen } from "./board.js";
+import { pictureOrTable } from "./stacks.js";
 
 const [LARGE, SMALL] = [460, 84];
 
-/** @param {Trace} trace */
-export function scrubberNeeds(trace) {
-  return lookingSites(trace).length > 0;
-}
+/** What one query attends to. @typedef {{ name: string, rows: number[], weights: Float32Array, gate?: number }} Row */
 
+/** @param {Float32Array} weights */
 function entropyOf(weights) {
   return -total(Array.from(weights, (weight) => (weight > 0 ? weight * Math.log(weight) : 0)));
 }
 
-function strongest(weights) {
-  return weights.reduce((best, weight, cell) => (weight > weights[best] ? cell : best), 0);
-}
 
 /**
  * The attentions over an image, whatever part the other views show.
@@ -34,6 +30,7 @@ function lookingSites(trace) {
  * One map for each query, and the rows of the matrix behind it: a word or a token of the caption, or a cell of the image.
  *
  * @param {Trace} trace @param {Site} site @param {State} state
+ * @returns {Row[]}
  */
 function looksOf(trace, site, state) {
   const matrix = site.matrix(headChosen(site, state), valueChosen(site, state));
@@ -60,13 +57,13 @@ function looksOf(trace, site, state) {
  * @param {Trace} trace @param {Site} site @param {Unit} unit
  */
 function gatesOf(trace, site, unit) {
-  const gates = trace.steps.map((step) => step.gate);
-  if (!gates.length || gates[0] === null || gates[0] === undefined) return null;
+  const gates = trace.steps.flatMap(({ gate }) => gate ?? []); // every step has one, or none
+  if (!gates.length) return null;
   const { words, texts } = trace.axes[site.queries];
   if (unit === "pieces") return gates;
   return texts.map((_, word) => {
-    const own = gates.filter((gate, step) => gate !== null && words[step + 1] === word); // step i writes token i + 1
-    return total(own.map(Number)) / own.length;
+    const own = gates.filter((_, step) => words[step + 1] === word); // step i writes token i + 1
+    return total(own) / own.length;
   });
 }
 
@@ -74,14 +71,16 @@ function gatesOf(trace, site, unit) {
 export function scrubberView(trace, state, words) {
   const all = lookingSites(trace);
   const parts = trace.parts().filter((part) => all.some((each) => each.part === part));
-  const part = parts.includes(state.get("part")) ? state.get("part") : parts[0];
+  const part = parts.find((each) => each === state.get("part")) ?? parts[0];
   const sites = all.filter((each) => each.part === part);
   const site = sites.find((each) => each.layer === state.get("layer")) ?? sites[sites.length - 1];
   const pixels = site.part === "image";
-  const { grid, tokens } = trace.axes[site.keys];
+  const { tokens } = trace.axes[site.keys];
+  const grid = trace.gridOf(site.keys);
   const looks = looksOf(trace, site, state);
   const most = Math.max(...looks.map(({ weights }) => Math.max(...weights)));
   const smooth = state.get("smooth") === "smooth";
+  /** @param {number} at */
   const of = (at) => ({ picture: trace.picture, grid, most, smooth,
     weights: looks[at].weights, marked: pixels ? at : undefined });
   const at = lookAt(looks, state);
@@ -89,7 +88,7 @@ export function scrubberView(trace, state, words) {
   const body = [
     state.get("as") === "table" ? gridTable(looks[at], grid, words)
       : element("div", { class: "scrubber" }, shown.node,
-        element("div", {}, ...(pixels ? [pixelFacts(site, words)] : [chart(looks, of, shown, state, words)]))),
+        element("div", {}, ...(pixels ? [pixelFacts(site, words)] : [chart(looks, of, shown, words)]))),
     scale(most, valueChosen(site, state), words),
     details(looks, tokens, words),
   ];
@@ -101,29 +100,27 @@ export function scrubberView(trace, state, words) {
 /**
  * The map of the one cursor of all views; without it, the one with the largest weight.
  *
- * @param {State} state
+ * @param {Row[]} looks @param {State} state
  */
 function lookAt(looks, state) {
   const last = Math.max(...looks.map(({ rows }) => Math.max(0, ...rows)));
   const query = state.get("query");
   const named = query === null ? -1 : looks.findIndex(({ rows }) => rows.includes(Math.min(query, last)));
-  return named < 0 ? strongest(looks.map(({ weights }) => Math.max(...weights))) : named;
+  return named < 0 ? largest(looks.map(({ weights }) => Math.max(...weights))) : named;
 }
 
-scrubberView.needs = scrubberNeeds;
+/** @type {Needs} */
+scrubberView.needs = (trace) => lookingSites(trace).length > 0;
 
-/** @param {Site} site @param {State} state @param {Words} words */
+/** @param {Part[]} parts @param {Site[]} sites @param {Site} site @param {State} state @param {Words} words */
 function controlsOf(parts, sites, site, state, words) {
-  const pick = (name) => (value) => state.set({ [name]: value });
   const layers = sites.map(({ layer }) => [String(layer), String(layer + 1)]);
-  const controls = [choice(words.layer, layers, String(site.layer), pick("layer")),
-    choice(words.head, headChoices(site, words), String(headChosen(site, state)), pick("head")),
+  const controls = [choice(words.layer, layers, String(site.layer), (layer) => state.set({ layer })),
+    choice(words.head, headChoices(site, words), String(headChosen(site, state)), (head) => state.set({ head })),
     valueChoice(site, state, words),
-    choice(words.smooth, [["smooth", words.smoothly], ["cells", words.byCells]], state.get("smooth"), pick("smooth")),
-    choice(words.as, [["picture", words.picture], ["table", words.table]], state.get("as"), pick("as"))];
-  if (site.writes) controls.splice(3, 0,
-    choice(words.reading, [["writes", words.writes], ["reads", words.reads]], state.get("reading"), pick("reading")),
-    choice(words.unit, [["words", words.words], ["pieces", words.pieces]], state.get("unit"), pick("unit")));
+    choice(words.smooth, [["smooth", words.smoothly], ["cells", words.byCells]], state.get("smooth"), (smooth) => state.set({ smooth })),
+    pictureOrTable(state, words)];
+  if (site.writes) controls.splice(3, 0, ...readingChoices(site, state, words));
   if (parts.length > 1) {
     controls.unshift(choice(words.part, parts.map((each) => [each, words[each]]), site.part,
       (part) => state.set({ part, layer: "", query: "", key: "" })));
@@ -131,19 +128,26 @@ function controlsOf(parts, sites, site, state, words) {
   return controls;
 }
 
-/** The large image; `show` updates it without rebuilding the page, so that a slider can be dragged. */
+/**
+ * The large image; `show` updates it without rebuilding the page, so that a slider can be dragged.
+ *
+ * @param {Row[]} looks @param {(at: number) => import("../picture.js").Look} of @param {number} first @param {State} state @param {Words} words
+ * @param {{ pixels: boolean, grid: Grid, tokens: string[] }} axis
+ */
 function large(looks, of, first, state, words, { pixels, grid, tokens }) {
   const canvas = element("canvas", { id: "look", tabindex: "0", role: "img" });
   const said = element("p", { class: "said", "aria-live": "polite" });
   const slider = element("input", { type: "range", id: "word", min: "0", max: String(looks.length - 1),
     step: "1", "aria-label": pixels ? words.pixel : words.word });
+  /** @type {((at: number) => void)[]} */
   const marks = [];
   const before = beforeCells(tokens.length, grid);
   let at = first;
+  /** @param {number} to */
   const show = (to) => {
     at = to;
     const { name, weights, gate } = looks[at];
-    const place = strongest(weights);
+    const place = largest(weights);
     const cell = tokens[place];
     const gated = gate === undefined ? "" : `; ${words.gate} ${gate.toFixed(3)}`;
     said.textContent = `${name}: ${words.strongest} ${cell} ${weights[place].toFixed(3)}; ${words.entropy} ${entropyOf(weights).toFixed(3)}${gated}`;
@@ -153,6 +157,7 @@ function large(looks, of, first, state, words, { pixels, grid, tokens }) {
     drawLook(canvas, of(at), LARGE);
     marks.forEach((mark) => mark(at));
   };
+  /** @param {number} to */
   const settle = (to) => {
     const { rows } = looks[Math.min(Math.max(to, 0), looks.length - 1)];
     state.set({ query: rows[0] ?? 0, key: "", word: "" });
@@ -160,12 +165,11 @@ function large(looks, of, first, state, words, { pixels, grid, tokens }) {
   slider.addEventListener("input", () => show(Number(slider.value)));
   slider.addEventListener("change", () => settle(Number(slider.value)));
   canvas.addEventListener("keydown", (event) => {
-    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-    const cell = pixels ? cellBeside(event.key, Math.max(at - before, 0), grid) : null;
-    const to = pixels ? cell !== null && cell !== undefined && cell + before : step && at + step;
-    if (to === false || to === undefined) return;
+    const step = STEPS[event.key]?.[1];
+    const cell = pixels ? cellBeside(event.key, Math.max(at - before, 0), grid) : step ? at - before + step : null;
+    if (cell === null) return;
     event.preventDefault();
-    settle(to);
+    settle(cell + before);
   });
   if (pixels) canvas.addEventListener("click", (event) => settle(before + cellUnder(event, canvas, grid)));
   canvas.addEventListener("mousemove", (event) => {
@@ -174,16 +178,20 @@ function large(looks, of, first, state, words, { pixels, grid, tokens }) {
   });
   canvas.addEventListener("mouseleave", () => show(at));
   show(at);
-  return { node: element("div", { class: "large" }, canvas, slider, said), show, settle,
-    onShow: (mark) => { marks.push(mark); mark(at); } };
+  /** @param {(at: number) => void} mark */
+  const onShow = (mark) => {
+    marks.push(mark);
+    mark(at);
+  };
+  return { node: element("div", { class: "large" }, canvas, slider, said), settle, onShow };
 }
 
 /**
  * A small image for each word, with two bars below: the gate, and the entropy.
  *
- * @param {State} state @param {Words} words
+ * @param {Row[]} looks @param {(at: number) => import("../picture.js").Look} of @param {ReturnType<typeof large>} shown @param {Words} words
  */
-function chart(looks, of, shown, state, words) {
+function chart(looks, of, shown, words) {
   const cells = looks[0]?.weights.length ?? 1;
   const buttons = looks.map((each, i) => {
     const canvas = element("canvas", { "aria-hidden": "true" });
@@ -201,6 +209,7 @@ function chart(looks, of, shown, state, words) {
   return element("div", {}, element("div", { class: "thumbs" }, ...buttons), legend);
 }
 
+/** @param {string} kind @param {number} share */
 function bar(kind, share) {
   const line = element("i", { class: `bar ${kind}`, "aria-hidden": "true" });
   line.style.setProperty("--share", Math.min(Math.max(share, 0), 1).toFixed(4));
@@ -219,7 +228,7 @@ function pixelFacts(site, words) {
 /**
  * The scale of brightness: the same for every word of the image.
  *
- * @param {Words} words
+ * @param {number} most @param {"weights" | "norms"} value @param {Words} words
  */
 function scale(most, value, words) {
   const ramp = element("span", { class: "ramp", role: "img", "aria-label": `0 – ${most.toFixed(3)}` });
@@ -232,12 +241,12 @@ function scale(most, value, words) {
   return element("p", { class: "muted scale" }, "0 ", ramp, ` ${most.toFixed(3)} — ${words.scrubberScale}.${note}`);
 }
 
-/** @param {Words} words */
+/** @param {Row[]} looks @param {string[]} tokens @param {Words} words */
 function details(looks, tokens, words) {
   const gated = looks[0]?.gate !== undefined;
   const rows = looks.map(({ name, weights, gate }) => {
-    const place = strongest(weights);
-    return [readable(name), ...(gated ? [gate.toFixed(3)] : []), entropyOf(weights).toFixed(3),
+    const place = largest(weights);
+    return [readable(name), ...(gate === undefined ? [] : [gate.toFixed(3)]), entropyOf(weights).toFixed(3),
       tokens[place], weights[place].toFixed(3)];
   });
   const headings = [words.word, ...(gated ? [words.gate] : []), words.entropy, words.strongest, words.weight];
@@ -245,7 +254,7 @@ function details(looks, tokens, words) {
     table(headings, rows, words.allWords));
 }
 
-/** The map of one word, or of one cell, as the cells lie in the image. */
+/** The map of one word, or of one cell, as the cells lie in the image. @param {Row} row @param {Grid} grid @param {Words} words */
 function gridTable({ name, weights }, [rows, columns], words) {
   const cells = weights.subarray(beforeCells(weights.length, [rows, columns]));
   const body = Array.from({ length: rows }, (_, row) => [String(row + 1),

@@ -2,15 +2,16 @@
 
 import { choice, element, fading } from "../dom.js";
 import { CanvasSurface } from "../surface.js";
+import { textOf } from "../words.js";
 
 /**
  * The chosen stack, and a control if there are several.
  *
- * @param {State} state @param {Words} words
+ * @param {string[]} names @param {State} state @param {Words} words
  */
 export function stackChosen(names, state, words) {
   const stack = names.includes(state.get("stack")) ? state.get("stack") : names[0];
-  const control = choice(words.stack, names.map((name) => [name, words[`stack_${name}`] ?? name]), stack,
+  const control = choice(words.stack, names.map((name) => [name, textOf(words, `stack_${name}`) ?? name]), stack,
     (chosen) => state.set({ stack: chosen, cell: "", word: "" }));
   return { stack, controls: names.length > 1 ? [control] : [] };
 }
@@ -21,7 +22,11 @@ export function pictureOrTable(state, words) {
     (as) => state.set({ as }));
 }
 
-/** A figure of curves on the page; its numbers are in the table below. */
+/**
+ * A figure of curves on the page; its numbers are in the table below.
+ *
+ * @param {Figure} figure @param {string} label @param {import("../curves.js").Curve[]} series
+ */
 export function curves(figure, label, series) {
   const ends = series.map(({ name, values }) => `${name}: ${values[0].toFixed(2)} … ${values[values.length - 1].toFixed(2)}`);
   const canvas = element("canvas", { role: "img", "aria-label": `${label}. ${ends.join("; ")}` });

@@ -8,9 +8,15 @@ import { readable, spelled } from "../trace.js";
 
 const [ACROSS, DOWN, WIDE, HIGH] = [132, 34, 112, 27];
 
-/** The nodes step by step, best first. */
+/**
+ * The nodes step by step, best first.
+ *
+ * @param {SearchNode[]} nodes
+ */
 function steps(nodes) {
+  /** @type {number[]} */
   const depth = [];
+  /** @type {number[][]} */
   const columns = [];
   nodes.forEach((node, id) => {
     depth[id] = node.parent < 0 ? 0 : depth[node.parent] + 1;
@@ -20,13 +26,14 @@ function steps(nodes) {
   return columns;
 }
 
+/** @param {SearchNode[]} nodes @param {number} id */
 function path(nodes, id) {
   const ids = [];
   for (let at = id; at >= 0; at = nodes[at].parent) ids.unshift(at);
   return ids;
 }
 
-/** Only models that write from left to right use beam search; of weights from elsewhere none is recorded. */
+/** Only models that write from left to right use beam search; of weights from elsewhere none is recorded. @type {Needs} */
 theatreView.needs = (trace, live, asks) => trace.writesText && (live || !asks || Boolean(trace.findings.search))
   && trace.sites.some((site) => site.kind !== "given");
 
@@ -48,7 +55,7 @@ export function theatreView(trace, state, words, ask) {
     hideLost ? "hide" : "show", (lost) => state.set({ lost }))];
   const line = path(nodes, chosen);
   const body = [
-    ...(trace.page.begun && ask ? [begun(trace, words, ask)] : []),
+    ...(trace.page.begun && ask ? [begun(trace.text, trace.page.begun.pieces, words, ask)] : []),
     tree(nodes, columns, new Set(line), chosen, state, words),
     hypothesis(nodes, line, words),
   ];
@@ -68,8 +75,13 @@ export function theatreView(trace, state, words, ask) {
   return { help: words.theatreHelp, controls, body, figure };
 }
 
-/** The corner of every node that is shown, by its number. */
+/**
+ * The corner of every node that is shown, by its number.
+ *
+ * @param {number[][]} columns
+ */
 function placesOf(columns) {
+  /** @type {[x: number, y: number][]} */
   const places = [];
   columns.forEach((ids, step) => ids.forEach((id, rank) => {
     places[id] = [step * ACROSS, rank * DOWN];
@@ -77,12 +89,20 @@ function placesOf(columns) {
   return places;
 }
 
-/** The log-probability of the prefix of this tree: every total includes it, but it was not searched. */
+/**
+ * The log-probability of the prefix of this tree: every total includes it, but it was not searched.
+ *
+ * @param {SearchNode[]} nodes
+ */
 function given(nodes) {
   return nodes[0].total - nodes[0].log_probability;
 }
 
-/** Mean log-probability of a token: the final ranking at a length penalty of 1. */
+/**
+ * Mean log-probability of a token: the final ranking at a length penalty of 1.
+ *
+ * @param {SearchNode[]} nodes @param {number} id
+ */
 function score(nodes, id) {
   return (nodes[id].total - given(nodes)) / path(nodes, id).length;
 }
@@ -90,25 +110,31 @@ function score(nodes, id) {
 /**
  * The leaf that spells the output; if none does, the best finished one, or the best of the rest.
  *
- * @param {Trace} trace
+ * @param {Trace} trace @param {SearchNode[]} nodes @param {number[]} leaves
  */
 function whatWasWritten(trace, nodes, leaves) {
   const ended = leaves.filter((id) => nodes[id].fate === "finished");
   const written = trace.findings.written.slice(trace.page.begun?.tokens.length ?? 0).join(" ");
+  /** @param {number} id */
   const spells = (id) => path(nodes, id).map((at) => nodes[at].token).join(" ");
+  /** @param {number} id */
   const end = (id) => (nodes[id].fate === "finished" ? [`${written} ${nodes[id].token}`.trim(), written] : [written]);
   const same = leaves.find((id) => end(id).includes(spells(id)));
   const known = ended.length ? ended : leaves;
   return same ?? known.reduce((a, b) => (score(nodes, b) > score(nodes, a) ? b : a), known[0] ?? 0);
 }
 
-/** The forced prefix of the search, and a button to start without it. */
-function begun({ page: { begun: { pieces } }, text }, words, ask) {
+/**
+ * The forced prefix of the search, and a button to start without it.
+ *
+ * @param {string} text @param {string[]} pieces @param {Words} words @param {Ask} ask
+ */
+function begun(text, pieces, words, ask) {
   return element("p", { class: "chips" }, element("span", {}, words.begunWith), element("b", { id: "begun" }, spelled(pieces)),
     element("button", { type: "button", id: "from-start", onclick: () => ask(text, [], undefined, []) }, words.fromStart));
 }
 
-/** @param {State} state @param {Words} words */
+/** @param {SearchNode[]} nodes @param {number[][]} columns @param {Set<number>} line @param {number} chosen @param {State} state @param {Words} words */
 function tree(nodes, columns, line, chosen, state, words) {
   const place = placesOf(columns);
   const height = DOWN * Math.max(...columns.map((ids) => ids.length));
@@ -148,22 +174,22 @@ function tree(nodes, columns, line, chosen, state, words) {
 /**
  * Left to the parent, right to the best child, up and down among the nodes of one step.
  *
- * @param {State} state
+ * @param {KeyboardEvent} event @param {number} id @param {SearchNode[]} nodes @param {number[][]} columns @param {State} state
  */
 function walk(event, id, nodes, columns, state) {
-  const column = columns.find((ids) => ids.includes(id));
+  const column = columns.find((ids) => ids.includes(id)) ?? [];
   const rank = column.indexOf(id);
   const children = columns.flat().filter((other) => nodes[other].parent === id);
-  const to = {
-    ArrowLeft: nodes[id].parent, ArrowRight: children[0], ArrowUp: column[rank - 1], ArrowDown: column[rank + 1],
-  }[event.key];
+  /** @type {ByName<number>} */
+  const beside = { ArrowLeft: nodes[id].parent, ArrowRight: children[0], ArrowUp: column[rank - 1], ArrowDown: column[rank + 1] };
+  const to = beside[event.key];
   if (to === undefined || to < 0) return;
   event.preventDefault();
   state.set({ node: to });
   document.getElementById(`node-${to}`)?.focus();
 }
 
-/** @param {Words} words */
+/** @param {SearchNode[]} nodes @param {number[]} line @param {Words} words */
 function hypothesis(nodes, line, words) {
   const rows = line.map((id, i) => [
     `${i + 1} ${readable(nodes[id].piece)}`, nodes[id].log_probability.toFixed(3),
@@ -177,7 +203,7 @@ function hypothesis(nodes, line, words) {
 /**
  * The map of a hypothesis: over the source's words, or a small image for each token.
  *
- * @param {Trace} trace @param {Words} words
+ * @param {Trace} trace @param {DrawnMap} map @param {Words} words
  */
 function looked(trace, map, words) {
   const { grid } = trace.axes[trace.of("cross")[0].keys];
@@ -191,15 +217,21 @@ function looked(trace, map, words) {
   }));
 }
 
-/** What the tokens of a hypothesis attended to; those that were pruned are not known. */
+/**
+ * What the tokens of a hypothesis attended to; those that were pruned are not known.
+ *
+ * @param {Trace} trace @param {Search} search @param {number[]} line
+ */
 function mapOf(trace, { nodes, row }, line) {
-  const known = line.filter((id) => nodes[id].fate !== "lost").map((id) => [id, row(id)]).filter(([, weights]) => weights);
+  const known = line.flatMap((id) => {
+    const weights = nodes[id].fate === "lost" ? null : row(id);
+    return weights ? [{ id, weights }] : [];
+  });
   if (!known.length) return null;
   const columns = trace.of("cross")[0].columnTokens.map(readable);
   return {
-    rows: known.map(([id]) => readable(nodes[id].piece)),
+    rows: known.map(({ id }) => readable(nodes[id].piece)),
     columns,
-    values: Float32Array.from(known.flatMap(([, weights]) => [...weights.subarray(0, columns.length)])),
-    places: { rows: [], columns: [] },
+    values: Float32Array.from(known.flatMap(({ weights }) => [...weights.subarray(0, columns.length)])),
   };
 }

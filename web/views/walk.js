@@ -54,7 +54,7 @@ export function walkView(trace, state, words, ask) {
 /**
  * Asks a live page's server for the vectors of a query, once; a module that has none is not asked for.
  *
- * @param {Trace} trace @param {Site} site @param {Ask | undefined} ask
+ * @param {Trace} trace @param {Site} site @param {number} query @param {Ask | undefined} ask
  */
 function request(trace, site, query, ask) {
   const wanted = `${site.name} ${query}`;
@@ -64,9 +64,10 @@ function request(trace, site, query, ask) {
   ask?.();
 }
 
+/** @type {Needs} */
 walkView.needs = (trace) => trace.sites.some((site) => site.kind !== "given");
 
-/** @param {Trace} trace @param {Site} site @param {Words} words */
+/** @param {Trace} trace @param {Site} site @param {number} query @param {Walked} walk @param {Words} words */
 function notes(trace, site, query, walk, words) {
   const said = [];
   if (!walk.redone) said.push(words.walkKind(site.kind));
@@ -79,7 +80,7 @@ function notes(trace, site, query, walk, words) {
 /**
  * What the sentences say about where we are.
  *
- * @param {Trace} trace @param {Site} site @param {Words} words
+ * @param {Trace} trace @param {Site} site @param {Walked} walk @param {Words} words
  */
 function placeOf(trace, site, walk, words) {
   const { query, head } = walk;
@@ -112,12 +113,13 @@ function onwardOf(trace, site) {
 /**
  * The path, the sentence, the picture and the buttons; what moves is drawn without rebuilding the page.
  *
- * @param {Trace} trace @param {Site} site @param {State} state @param {Words} words
+ * @param {Trace} trace @param {Site} site @param {Walked} walk @param {State} state @param {Words} words
  */
 function scenes(trace, site, walk, state, words) {
   const moments = momentsOf(walk, site);
   const place = placeOf(trace, site, walk, words);
   const said = element("p", { class: "said walk-said" });
+  /** @param {string} name @param {number} at @param {number} value */
   const onSay = (name, at, value) => { said.textContent = `${name}, ${words.dimension} ${at + 1}: ${number(value)}`; };
   const first = attentionScene(trace, site, walk, words, onSay);
   const second = moments.some(({ op }) => !BEFORE.has(op)) ? afterScene(walk, words, onSay) : null;
@@ -135,8 +137,10 @@ function scenes(trace, site, walk, state, words) {
   const result = moments.findLastIndex(({ op }) => op === "sum");
   const asked = state.get("moment") !== null;
 
+  /** @param {number} at @param {number} share */
   const draw = (at, share) => {
     const now = moments[at];
+    /** @type {import("../walk/attention.js").Progress} */
     const progress = (op, key = null) => {
       const index = moments.findIndex((moment) => moment.op === op && (key === null || moment.key === key));
       return index < 0 ? 0 : index < at ? 1 : index === at ? share : 0;
@@ -148,6 +152,7 @@ function scenes(trace, site, walk, state, words) {
     legends.forEach((legend, i) => { legend.hidden = early !== (i === 0); });
     (early ? first : second).draw(progress, now);
   };
+  /** @param {number} at @param {import("../player.js").Now} shown */
   const tell = (at, { playing, showing, byHand }) => {
     // What plays by itself has a second for an operation: time for one sentence, about the key that gets the most.
     const opened = at === result && !asked && !byHand && !showing;
@@ -168,11 +173,12 @@ function scenes(trace, site, walk, state, words) {
     state.keep({ moment: at === result && !asked ? "" : at });
     if (!playing) remember(state.fragment);
   };
-  const shows = { to: result, pace: ({ op }) => {
+  /** @param {import("../walk/steps.js").Moment} moment */
+  const pace = ({ op }) => {
     const beat = BEAT / moments.filter((moment) => moment.op === op).length;
     return [0.6 * beat, 0.4 * beat];
-  } };
-  const plays = player({ name: "walk", stage, moments, state, words, draw, tell, shows: { ...shows, once: !asked },
+  };
+  const plays = player({ name: "walk", stage, moments, state, words, draw, tell, shows: { to: result, pace, once: !asked },
     at: asked ? Math.min(state.get("moment") ?? 0, moments.length - 1) : result });
   const screen = element("div", {}, path, text, ...(still() ? [element("p", { class: "muted walk-still" }, words.walkStill)] : []), stage);
   return { film: plays.film(screen), body: [screen, plays.bar, ...(on ? [element("p", {}, on)] : []), ...legends, said] };
@@ -181,7 +187,7 @@ function scenes(trace, site, walk, state, words) {
 /**
  * Everything as text: a table of the keys, and every vector.
  *
- * @param {Words} words
+ * @param {Walked} walk @param {Words} words
  */
 function details(walk, words) {
   const names = words.walkNames;
@@ -192,7 +198,7 @@ function details(walk, words) {
   vectors.addEventListener("toggle", () => {
     const named = { state: walk.state, input: walk.input, query: walk.q, z: walk.z, mixed: walk.mixed, output: walk.output, sum: walk.sum2, norm: walk.normed,
       hidden: walk.hidden, fed: walk.fed, fedSum: walk.fedSum, fedNormed: walk.fedNormed, after: walk.after, known: walk.known, shown: walk.shown };
-    vectors.append(...Object.entries(named).filter(([, values]) => values).map(([name, values]) => asText(name, values)));
+    vectors.append(...Object.entries(named).flatMap(([name, values]) => (values ? [asText(name, values)] : [])));
     walk.keys.forEach(({ i, name, k, v }) => vectors.append(asText(`key ${i} ${name}`, k), asText(`value ${i} ${name}`, v)));
   }, { once: true });
   return [all, vectors];

@@ -2,26 +2,37 @@
 
 import { element } from "../dom.js";
 import { drawLook } from "../picture.js";
-import { readable, total } from "../trace.js";
+import { total } from "../trace.js";
 import { givenBy, weighted } from "./steps.js";
 import { Strip, mostIn, put, written } from "./strips.js";
 import { number } from "../words_walk.js";
 
+/**
+ * `Progress`: how far an operation is, from 0 to 1, for a key where there is one. `OnSay`: says a number of a vector.
+ *
+ * @typedef {import("./steps.js").Op} Op
+ * @typedef {import("./steps.js").Key} Key
+ * @typedef {import("./steps.js").Moment} Moment
+ * @typedef {(op: Op, key?: Moment["key"]) => number} Progress
+ * @typedef {(label: string, at: number, value: number) => void} OnSay
+ * @typedef {Words["walkNames"]} Names
+ */
+
 const [STRIP, LONG, PICTURE] = [250, 640, 132]; // px
 
 /**
- * Builds the picture; `draw(progress, now)` draws a moment of it: `progress(op, key)` is how far an operation
- * is, from 0 to 1, and `now` the moment that is shown.
+ * Builds the picture; `draw(progress, now)` draws a moment of it.
  *
- * @param {Trace} trace @param {Site} site @param {Words} words
+ * @param {Trace} trace @param {Site} site @param {Walked} walk @param {Words} words @param {OnSay} onSay
  */
 export function attentionScene(trace, site, walk, words, onSay) {
   const names = words.walkNames;
   const narrow = document.documentElement.clientWidth < 700;
-  const strip = (label, values, most, wide = STRIP) =>
+  const strip = (/** @type {string} */ label, /** @type {Vector} */ values, /** @type {number} */ most, wide = STRIP) =>
     new Strip(label, values.length, { most, wide: narrow ? 330 : wide, onSay });
+  /** @type {import("./strips.js").Scale[]} */
   const scales = [];
-  const scaleOf = (name, ...vectors) => {
+  const scaleOf = (/** @type {string} */ name, /** @type {Vector[]} */ ...vectors) => {
     const most = mostIn(...vectors);
     scales.push({ name, most });
     return most;
@@ -34,19 +45,19 @@ export function attentionScene(trace, site, walk, words, onSay) {
   const given = walk.rows.map(givenBy);
   const left = weighted(walk.others, walk.z.length);
   const sumMost = scaleOf(`${names.value}, z`, walk.z, ...given);
-  const rows = walk.rows.map((key, n) => keyRow(key, walk, words, {
+  const rows = walk.rows.map((key, n) => keyRow(key, key, walk, {
     k: strip(`${names.key} ${key.name}`, key.k, compared),
     terms: walk.redone ? strip(`q × k ${key.name}`, key.terms, termsMost) : null,
     value: strip(`${names.value} ${key.name}`, key.v, sumMost), given: given[n],
   }));
   if (walk.others.length) {
-    rows.push(keyRow({ name: words.walkOthers(walk.others.length), weight: restSum, others: true }, walk, words,
+    rows.push(keyRow("others", { name: words.walkOthers(walk.others.length), weight: restSum }, walk,
       { value: strip(`${names.value} …`, left, sumMost), given: left }));
   }
   const z = strip(names.sum, walk.z, sumMost);
   const head = element("div", { class: "walk-key walk-head" },
-    ...["name", "key", "product", "score", "power", "weight", "value"].map((name, i) =>
-      element("span", { "data-column": name }, i === 0 ? "" : columnName(name, walk, names))));
+    .../** @type {const} */ (["name", "key", "product", "score", "power", "weight", "value"]).map((name) =>
+      element("span", { "data-column": name }, name === "name" ? "" : columnName(name, walk, names))));
   const totals = element("span", { class: "walk-total" });
   const sum = element("div", { class: "walk-key walk-sum" }, element("span", {}, tag("z"), ` ${words.sum}`), totals, z.canvas);
   const table = element("div", { class: "walk-keys" },
@@ -55,19 +66,20 @@ export function attentionScene(trace, site, walk, words, onSay) {
   const query = element("div", { class: "walk-entry walk-query" }, element("span", {}, tag("q"), ` ${names.query}`), asked.canvas);
   const top = element("div", { class: "walk-top" }, element("div", {}, ...entries.map(({ node }) => node), query),
     ...(picture ? [picture.canvas] : []));
+  /** @type {{ [N in Op]?: string }} */
   const columns = { products: "product", scale: "score", cap: "score", bias: "score", mask: "score", exp: "power", weights: "weight", sum: "value", keys: "key" };
   return {
     node: element("div", { class: "walk-attention" }, top, table),
     scales,
-    draw(progress, now) {
+    draw(/** @type {Progress} */ progress, /** @type {Moment} */ now) {
       entries.forEach((entry) => entry.draw(progress));
       asked.draw(walk.q, progress("query"));
       rows.forEach((row) => row.draw(progress, now));
-      head.querySelectorAll("span").forEach((each) => each.classList.toggle("now", each.dataset.column === columns[now.op]));
+      /** @type {NodeListOf<HTMLElement>} */ (head.querySelectorAll("span")).forEach((each) => each.classList.toggle("now", each.dataset.column === columns[now.op]));
       query.classList.toggle("now", now.op === "query");
       sum.classList.toggle("now", now.op === "sum");
-      const spent = rows.map(({ key }) => progress("sum", key.others ? "others" : key) * key.weight);
-      const sofar = Float64Array.from(walk.z, (_, i) => total(rows.map((row) => progress("sum", row.key.others ? "others" : row.key) * row.given[i])));
+      const spent = rows.map(({ key, weight }) => progress("sum", key) * weight);
+      const sofar = Float64Array.from(walk.z, (_, i) => total(rows.map((row) => progress("sum", row.key) * row.given[i])));
       if (total(spent) > 0) z.draw(sofar);
       else z.draw(walk.z, 0);
       put(totals, progress("weights") > 0 ? `${words.sum} ${number(total(walk.keys.map(({ weight }) => weight)) * 1)}` : "");
@@ -76,6 +88,7 @@ export function attentionScene(trace, site, walk, words, onSay) {
   };
 }
 
+/** @param {"key" | "product" | "score" | "power" | "weight" | "value"} name @param {Walked} walk @param {Names} names */
 function columnName(name, walk, names) {
   if (name === "product" && walk.additive) return "v · tanh(q + k)";
   if (name === "power") return walk.linear ? "" : element("span", {}, ...written("e^(s − max)"));
@@ -83,59 +96,70 @@ function columnName(name, walk, names) {
   return names[name];
 }
 
+/** @param {string} sign */
 export function tag(sign) {
   return element("i", { class: "walk-tag" }, ...written(sign));
 }
 
-/** The state and x, above the keys. */
+/**
+ * The state and x, above the keys.
+ *
+ * @param {Walked} walk
+ * @param {Names} names
+ * @param {(label: string, values: Vector, most: number, wide: number) => Strip} strip
+ * @param {(name: string, values: Vector) => number} scaleOf
+ */
 function entryOf(walk, names, strip, scaleOf) {
+  /** @type {[sign: string, name: string, op: Op, values: Vector | null][]} */
   const entries = [["s", names.state, "state", walk.state]];
   if (walk.facts?.norm && !walk.facts.post) entries.push(["x", names.input, "input", walk.input]);
-  return entries.filter(([, , , values]) => values).map(([sign, name, op, values]) => {
+  return entries.flatMap(([sign, name, op, values]) => {
+    if (!values) return [];
     const drawn = strip(name, values, scaleOf(sign, values), LONG);
     const node = element("div", { class: "walk-entry" }, element("span", {}, tag(sign), name === sign ? "" : ` ${name}`), drawn.canvas);
-    return { node, draw: (progress) => drawn.draw(values, progress(op)) };
+    return { node, draw: (/** @type {Progress} */ progress) => drawn.draw(values, progress(op)) };
   });
 }
 
 /**
  * One key: its name, its vector above the products, the numbers, and its weighted value.
  *
- * @param {any} key of `keysOf`, or the sum of the others
+ * @param {Key | "others"} key
+ * @param {Pick<Key, "name" | "weight">} sum its own, or those of the others together
  * @param {Walked} walk
- * @param {Words} words
  * @param {{ k?: Strip, terms?: Strip | null, value: Strip, given: Float64Array }} strips
  */
-function keyRow(key, walk, words, { k, terms, value, given }) {
-  const cell = (name) => element("span", { class: "walk-cell", "data-cell": name });
+function keyRow(key, sum, walk, { k, terms, value, given }) {
+  const cell = (/** @type {string} */ name) => element("span", { class: "walk-cell", "data-cell": name });
+  const one = key === "others" ? null : key;
   const [product, score, power] = ["product", "score", "power"].map(cell);
   const fill = element("i", {});
   const bar = element("i", { class: "walk-bar" }, fill);
   const weight = element("span", { class: "walk-cell", "data-cell": "weight" });
-  const node = element("div", { class: `walk-key${key.hidden ? " masked" : ""}${key.others ? " others" : ""}`, "data-key": key.others ? "others" : key.i },
-    element("span", { class: "walk-name" }, key.name),
+  const node = element("div", { class: `walk-key${one?.hidden ? " masked" : ""}${one ? "" : " others"}`, "data-key": one ? one.i : "others" },
+    element("span", { class: "walk-name" }, sum.name),
     element("span", { class: "walk-pair" }, ...(k ? [k.canvas] : []), ...(terms ? [terms.canvas] : [])),
     product, score, power, element("span", { class: "walk-weight" }, bar, weight), value.canvas);
-  const which = key.others ? "others" : key;
-  const steps = [["mask", key.score], ["bias", key.capped + key.bias], ["cap", key.capped], ["scale", key.scaled]];
   return {
-    node, key, given,
-    draw(progress, now) {
-      node.classList.toggle("now", now.key === which);
-      k?.draw(key.k, progress("keys"));
-      if (terms) {
+    node, key, given, weight: sum.weight,
+    draw(/** @type {Progress} */ progress, /** @type {Moment} */ now) {
+      node.classList.toggle("now", now.key === key);
+      if (one) k?.draw(one.k, progress("keys"));
+      if (one && terms) {
         const share = progress("products", key);
-        terms.draw(key.terms, share, now.key === key);
-        const done = Math.round(share * key.terms.length);
-        put(product, done ? number(total([...key.terms.subarray(0, done)])) : "");
+        terms.draw(one.terms, share, now.key === key);
+        const done = Math.round(share * one.terms.length);
+        put(product, done ? number(total(one.terms.subarray(0, done))) : "");
+        /** @type {[Op, number][]} */
+        const steps = [["mask", one.score], ["bias", one.capped + one.bias], ["cap", one.capped], ["scale", one.scaled]];
         const reached = steps.find(([op]) => progress(op) > 0);
         put(score, reached ? number(reached[1]) : "");
-        put(power, !walk.linear && progress("exp") > 0 ? number(key.power) : "");
+        put(power, !walk.linear && progress("exp") > 0 ? number(one.power) : "");
       }
       const share = progress("weights");
-      fill.style.width = `${(100 * Math.max(0, share * key.weight)).toFixed(2)}%`;
-      put(weight, share > 0 ? number(key.weight) : "");
-      value.draw(given, progress("sum", which));
+      fill.style.width = `${(100 * Math.max(0, share * sum.weight)).toFixed(2)}%`;
+      put(weight, share > 0 ? number(sum.weight) : "");
+      value.draw(given, progress("sum", key));
     },
   };
 }
@@ -143,23 +167,18 @@ function keyRow(key, walk, words, { k, terms, value, given }) {
 /**
  * The image with the weights of its cells: first all of it, then the brighter the larger the weight.
  *
- * @param {Trace} trace @param {Site} site @param {Words} words
+ * @param {Trace} trace @param {Site} site @param {Walked} walk @param {Words} words
  */
 function pictureOf(trace, site, walk, words) {
   const canvas = element("canvas", { class: "walk-picture", role: "img", "aria-label": words.walkCells });
-  const { grid } = trace.axes[site.keys];
+  const grid = trace.gridOf(site.keys);
   const most = Math.max(...walk.keys.map(({ weight }) => weight), 1e-9);
   return {
     canvas,
-    draw(progress, now) {
+    draw(/** @type {Progress} */ progress, /** @type {Moment} */ now) {
       const share = progress("weights");
       const weights = Float32Array.from(walk.keys, ({ weight }) => most * (1 - share) + weight * share);
-      drawLook(canvas, { picture: trace.picture, grid, weights, most, smooth: false, marked: now.key?.i }, PICTURE);
+      drawLook(canvas, { picture: trace.picture, grid, weights, most, smooth: false, marked: now.key === "others" ? undefined : now.key?.i }, PICTURE);
     },
   };
-}
-
-/** @param {Trace} trace @param {Site} site */
-export function readsOf(trace, site, query) {
-  return readable(site.rowTokens[query]);
 }

@@ -10,6 +10,17 @@ import { terms } from "../views/row.js";
 /** @type {WeakMap<RawArray, Packed>} */
 const unpacked = new WeakMap();
 
+/**
+ * An operation, a moment of it, and a stage of the path.
+ *
+ * @typedef {"state" | "input" | "query" | "keys" | "products" | "scale" | "cap" | "bias" | "mask" | "exp" | "weights" | "sum"
+ *   | "cell" | "known" | "shown" | "mixed" | "output" | "residual" | "norm" | "hidden" | "fed" | "fedSum" | "fedNormed"
+ *   | "logits" | "next" | "end"} Op
+ * @typedef {{ op: Op, key: Key | "others" | null, sweep: number, hold: number }} Moment
+ * @typedef {keyof Words["walkStages"]} Stage
+ * @typedef {ReturnType<typeof keysOf>["keys"][number]} Key
+ */
+
 const SHOWN = 8; // keys that get a row of their own; the others are added up in one
 
 /**
@@ -36,7 +47,7 @@ function heldIn(trace, site, query) {
 /**
  * Whether the page holds what surrounds the attention of this query.
  *
- * @param {Trace} trace @param {Site} site
+ * @param {Trace} trace @param {Site} site @param {number} query
  */
 export function isHeld(trace, site, query) {
   return Boolean(trace.walk?.sites[site.name]?.queries.includes(query));
@@ -51,28 +62,32 @@ export function heldCount(trace, site) {
   return trace.walk?.sites[site.name]?.queries.length ?? 0;
 }
 
+/** @param {Vector} a @param {Vector} b */
 export function added(a, b, factor = 1) {
   return a.map((value, i) => value + factor * b[i]);
 }
 
+/** @param {Vector} values */
 export function lengthOf(values) {
   return Math.sqrt(total([...values].map((value) => value * value)));
 }
 
+/** @param {number[] | Vector} values */
 export function meanOf(values) {
   return total([...values]) / values.length;
 }
 
-/** The standard deviation over all numbers, as layer normalization computes it. */
+/** The standard deviation over all numbers, as layer normalization computes it. @param {Vector} values */
 export function spreadOf(values) {
   const mean = meanOf(values);
   return Math.sqrt(meanOf(Array.from(values, (value) => (value - mean) ** 2)));
 }
 
 /**
- * The keys of one query, with every number on the way from the products to the weights.
+ * The keys of one query, with every number on the way from the products to the weights; if they cannot be `redone`,
+ * there are no products.
  *
- * @param {Site} site
+ * @param {Site} site @param {RawSiteWalk | undefined} facts @param {number} head @param {number} query
  */
 function keysOf(site, facts, head, query) {
   const q = site.vector("query", head, query);
@@ -83,23 +98,24 @@ function keysOf(site, facts, head, query) {
   const redone = scale !== null || linear;
   const keys = site.columnTokens.map((token, i) => {
     const k = site.vector("key", head, i);
-    const each = { i, name: readable(token), k, v: site.vector("value", head, i), hidden: !site.allows(query, i) };
-    each.terms = redone ? terms(site, q, k) : null;
-    each.product = redone ? total(each.terms) : null;
-    each.scaled = redone ? each.product * (scale ?? 1) : null;
-    each.capped = facts?.cap ? facts.cap * Math.tanh(each.scaled / facts.cap) : each.scaled;
-    each.bias = bias ? bias[(head * site.rows + query) * site.columns + i] : 0;
-    each.score = each.hidden ? -Infinity : each.capped + each.bias;
-    each.recorded = recorded[query * site.columns + i];
-    return each;
+    const hidden = !site.allows(query, i);
+    const products = redone ? terms(site, q, k) : new Float32Array();
+    const product = total(products);
+    const scaled = product * (scale ?? 1);
+    const capped = facts?.cap ? facts.cap * Math.tanh(scaled / facts.cap) : scaled;
+    const added = bias ? bias[(head * site.rows + query) * site.columns + i] : 0;
+    const weight = recorded[query * site.columns + i];
+    return {
+      i, name: readable(token), k, v: site.vector("value", head, i), hidden, terms: products, product, scaled, capped, bias: added,
+      score: hidden ? -Infinity : capped + added, shares: site.kind === "ssru" ? sharesIn(site, head, query, i, weight) : null, power: 0, weight,
+    };
   });
-  if (site.kind === "ssru") keys.forEach((each, i) => { each.shares = sharesIn(site, head, query, i, each.recorded); });
   const sink = site.array("sink")?.values[head] ?? -Infinity;
   const top = redone ? Math.max(sink, ...keys.map(({ score }) => score)) : 0;
-  const power = (score) => (linear ? Math.max(score, 0) : Math.exp(score - top));
+  const power = (/** @type {number} */ score) => (linear ? Math.max(score, 0) : Math.exp(score - top));
   keys.forEach((each) => { each.power = power(each.score); });
   const sum = total(keys.map((each) => each.power)) + (linear ? 0 : Math.exp(sink - top));
-  keys.forEach((each) => { each.weight = redone ? each.power / sum : each.recorded; });
+  if (redone) keys.forEach((each) => { each.weight = each.power / sum; });
   return { q, keys, scale, redone, linear, sink, top, sum };
 }
 
@@ -107,7 +123,7 @@ function keysOf(site, facts, head, query) {
  * A weight of its own for each dimension of a word in the state of a recurrence: what let it in, times all forget
  * gates since. Their mean is the recorded weight, which may have been edited.
  *
- * @param {Site} site
+ * @param {Site} site @param {number} head @param {number} query @param {number} key @param {number} recorded
  */
 function sharesIn(site, head, query, key, recorded) {
   const shares = Float64Array.from(site.vector("key", head, key), (value) => (key > query ? 0 : value));
@@ -116,12 +132,12 @@ function sharesIn(site, head, query, key, recorded) {
   return mean > 0 ? shares.map((share) => (share * recorded) / mean) : shares;
 }
 
-/** What a key adds to the weighted sum. */
+/** What a key adds to the weighted sum. @param {Key} key */
 export function givenBy({ v, weight, shares }) {
   return Float64Array.from(v, (value, i) => value * (shares ? shares[i] : weight));
 }
 
-/** The weighted sum of the values of one head. */
+/** The weighted sum of the values of one head. @param {Key[]} keys @param {number} width */
 export function weighted(keys, width) {
   const out = new Float64Array(width);
   for (const key of keys) givenBy(key).forEach((value, i) => { out[i] += value; });
@@ -131,7 +147,7 @@ export function weighted(keys, width) {
 /**
  * The sums of all heads side by side, by the recorded weights.
  *
- * @param {Site} site
+ * @param {Site} site @param {number} query
  */
 function sideBySide(site, query) {
   const width = site.known("value").shape[2];
@@ -150,13 +166,13 @@ function sideBySide(site, query) {
 /**
  * The step whose prediction this query leads to; null if nothing is predicted from it.
  *
- * @param {Trace} trace @param {Site} site
+ * @param {Trace} trace @param {Site} site @param {number} query
  */
 function predictionOf(trace, site, query) {
   const { steps, walk, findings } = trace;
-  const logZ = walk?.normalizers;
   const lastLayer = Math.max(...trace.of(site.part).map(({ layer }) => layer));
-  if (!steps.length || !logZ || site.layer !== lastLayer) return null;
+  if (!steps.length || !walk?.normalizers || site.layer !== lastLayer) return null;
+  const logZ = walk.normalizers;
   const parts = trace.parts();
   const final = parts.includes("cross") ? "cross" : parts[parts.length - 1];
   if (site.part !== final) return null;
@@ -171,7 +187,7 @@ function predictionOf(trace, site, query) {
 /**
  * Everything that the walk shows of one query in one head.
  *
- * @param {Trace} trace @param {Site} site
+ * @param {Trace} trace @param {Site} site @param {number} head @param {number} query
  */
 export function walkOf(trace, site, head, query) {
   const facts = trace.walk?.sites[site.name];
@@ -203,17 +219,18 @@ export function walkOf(trace, site, head, query) {
 /**
  * The moments of the walk: the operation, and the key where there is one for each.
  *
- * @param {Site} site
+ * @param {Walked} walk @param {Site} site
  */
 export function momentsOf(walk, site) {
+  /** @type {Moment[]} */
   const moments = [];
-  const add = (/** @type {string} */ op, /** @type {any} */ key = null, sweep = 900, hold = 2600) => moments.push({ op, key, sweep, hold });
-  const each = (op, first, next) => {
+  const add = (/** @type {Op} */ op, /** @type {Moment["key"]} */ key = null, sweep = 900, hold = 2600) => moments.push({ op, key, sweep, hold });
+  const each = (/** @type {Op} */ op, /** @type {number} */ first, /** @type {number} */ next) => {
     walk.rows.forEach((key, n) => add(op, key, n ? next : first, n ? 500 : 2200));
     if (walk.others.length) add(op, "others", next, 1500);
   };
   if (walk.state) add("state");
-  if (walk.input && walk.facts.norm && !walk.facts.post) add("input");
+  if (walk.input && walk.facts?.norm && !walk.facts.post) add("input");
   add("query");
   add("keys");
   if (walk.redone) {
@@ -226,34 +243,35 @@ export function momentsOf(walk, site) {
   }
   add("weights");
   each("sum", 1800, 800);
-  if (walk.known) for (const op of walk.luong ? ["known", "shown"] : ["cell", "known", "shown"]) add(op);
+  if (walk.known) for (const op of /** @type {Op[]} */ (walk.luong ? ["known", "shown"] : ["cell", "known", "shown"])) add(op);
   if (walk.output) {
-    for (const op of [...(walk.mixed ? ["mixed"] : []), "output", "residual"]) add(op, null, 1500);
+    for (const op of /** @type {Op[]} */ ([...(walk.mixed ? ["mixed"] : []), "output", "residual"])) add(op, null, 1500);
     if (walk.normed) add("norm");
   }
   if (walk.fed) {
     if (walk.hidden) add("hidden", null, 1500);
-    for (const op of ["fed", "fedSum"]) add(op, null, 1500);
+    for (const op of /** @type {Op[]} */ (["fed", "fedSum"])) add(op, null, 1500);
     add("fedNormed");
   }
-  if (walk.prediction) for (const op of ["logits", "next"]) add(op);
+  if (walk.prediction) for (const op of /** @type {Op[]} */ (["logits", "next"])) add(op);
   else if (walk.output) add("end");
   return moments;
 }
 
+/** @type {Record<Exclude<Stage, "weights">, Op[]>} */
 const STAGES = {
   state: ["state", "input"], query: ["query"], keys: ["keys"], scores: ["products", "scale", "cap", "bias", "mask"],
   softmax: ["exp", "weights"], sum: ["sum"], cell: ["cell"], output: ["known", "shown", "mixed", "output", "residual"],
   norm: ["norm"], feed: ["hidden", "fed", "fedSum", "fedNormed"], logits: ["logits"], next: ["next"], end: ["end"],
 };
 
-/** The stage that an operation belongs to. */
+/** The stage that an operation belongs to. @param {Op} op @param {Walked} walk @returns {Stage} */
 export function stageOf(op, walk) {
-  const stage = Object.keys(STAGES).find((name) => STAGES[name].includes(op));
+  const [stage] = /** @type {[keyof typeof STAGES, Op[]][]} */ (Object.entries(STAGES)).filter(([, ops]) => ops.includes(op))[0];
   return stage === "softmax" && (walk.linear || !walk.redone) ? "weights" : stage;
 }
 
-/** The stages in their order, each once: the parts of the path above the picture. */
+/** The stages in their order, each once: the parts of the path above the picture. @param {Moment[]} moments @param {Walked} walk */
 export function stagesOf(moments, walk) {
   return [...new Set(moments.map(({ op }) => stageOf(op, walk)))];
 }

@@ -4,21 +4,24 @@ import { contextOf, element, pointIn } from "../dom.js";
 import { INK, divergingPalette, theme } from "../surface.js";
 import { number } from "../words_walk.js";
 
+/** The end of a scale of colours, by what is drawn with it. @typedef {{ name: string, most: number }} Scale */
+
 const LINE = 128; // cells in a line; a longer vector has several
 const FAINT = 0.22; // opacity of what the walk has not reached
 
-/** The largest absolute value, so that several vectors share one scale. */
+/** The largest absolute value, so that several vectors share one scale. @param {...Vector} vectors */
 export function mostIn(...vectors) {
   let most = 1e-9;
   for (const vector of vectors) for (const value of vector) if (Math.abs(value) > most) most = Math.abs(value);
   return most;
 }
 
-/** Sets a text that may be the same: then nothing has to be laid out again. */
+/** Sets a text that may be the same: then nothing has to be laid out again. @param {HTMLElement} node @param {string} text */
 export function put(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
+/** @param {Theme} name */
 function colours(name) {
   return Array.from(divergingPalette(name), (packed) =>
     `rgb(${packed & 255},${(packed >> 8) & 255},${(packed >> 16) & 255})`);
@@ -105,7 +108,7 @@ export class Strip {
     if (cursor && done > 0 && done < this.length) this.frame(done - 1, done);
   }
 
-  /** The first cells of a line, as they are in the whole strip. */
+  /** The first cells of a line, as they are in the whole strip. @param {number} line @param {number} count */
   reveal(line, count) {
     const { context, cell, high, ratio } = this;
     const [y, wide] = [line * high, Math.min(count * cell, this.width)];
@@ -130,6 +133,7 @@ export class Strip {
     }
   }
 
+  /** @param {number} start @param {number} end */
   frame(start, end) {
     const { context, cell, high } = this;
     context.lineWidth = 2;
@@ -145,7 +149,7 @@ export class Strip {
 /**
  * The colours' legend: what its ends mean for each group of vectors.
  *
- * @param {Words} words
+ * @param {Scale[]} scales @param {Words} words
  */
 export function rampOf(scales, words) {
   const canvas = element("canvas", { class: "ramp", role: "img", "aria-label": words.walkLegend(scales) });
@@ -158,7 +162,7 @@ export function rampOf(scales, words) {
   return element("p", { class: "muted scale walk-legend" }, "− ", canvas, ` + — ${words.walkLegend(scales)}.`);
 }
 
-/** A text as formulas are written: numbers in bold, W_Q with a subscript, e^(x) with a superscript. */
+/** A text as formulas are written: numbers in bold, W_Q with a subscript, e^(x) with a superscript. @param {string} text @returns {(string | HTMLElement)[]} */
 export function written(text) {
   return text.split(/(W_[A-Z]|e\^\([^)]*\)|−?\d+(?:[.,]\d+)*(?:\s?%)?)/u).map((part, i) => {
     if (i % 2 === 0) return part;
@@ -168,7 +172,7 @@ export function written(text) {
   });
 }
 
-/** A vector as text: every number of it. */
+/** A vector as text: every number of it. @param {string} name @param {Vector} values */
 export function asText(name, values) {
   return element("p", { class: "walk-numbers", "data-vector": name },
     element("b", {}, `${name}: `), Array.from(values, (value) => number(value)).join(" "));
