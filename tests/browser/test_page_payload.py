@@ -63,6 +63,8 @@ def payloads(folders: Folders) -> Iterator[tuple[str, object]]:
     page |= {"token": None, "before": True, "lang": "ko", "examples": ["a"]}
     page |= {"run": REPORT.payload(), "other": content(recorded)}
     yield "RawPage", inlined(page | {"made": PageOrigin(["model"], given="cat.png").payload()})
+    for tour in built_in():
+        yield "Tour", tour.payload()
     yield "RawCards", cards_payload({"a": [*CARDS, *CAPTIONER, *PIXELS]}, "dev.en", 60)
 
 
