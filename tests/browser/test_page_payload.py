@@ -64,6 +64,8 @@ def payloads(folders: Folders) -> Iterator[tuple[str, object]]:
     page |= {"run": REPORT.payload(), "other": content(recorded)}
     page |= {"tours": [each.payload() for each in built_in()]}
     yield "RawPage", inlined(page | {"made": PageOrigin(["model"], given="cat.png").payload()})
+    for tour in built_in():
+        yield "Tour", tour.payload()
     yield "RawCards", cards_payload({"a": [*CARDS, *CAPTIONER, *PIXELS]}, "dev.en", 60)
 
 
