@@ -15,7 +15,14 @@ const NEW_KO = {
   "one place": "어느 쿼리에서나 가중치의 절반이 넘는 몫을 격자의 같은 칸 하나에 줍니다. 헤드가 할 일이 없을 때 주목하는 곳, 곧 싱크(sink)입니다.",
 };
 
-/** @satisfies {Texts["en"]} */
+/**
+ * @typedef {Some<{
+ *   mapTables: { where: () => string, offsets: (beyond: number | undefined) => string },
+ *   readings: { writes: (nouns: number) => string, reads: (nouns: number) => string },
+ * }>} GridTexts
+ */
+
+/** @satisfies {GridTexts} */
 export const GRID_EN = {
   newRoles: NEW_EN,
   gridRoles: {
@@ -65,7 +72,7 @@ const REASONS_KO = {
   }],
 };
 
-/** @satisfies {Texts["en"]} */
+/** @satisfies {GridTexts} */
 export const GRID_KO = {
   newRoles: NEW_KO,
   gridRoles: {

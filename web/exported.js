@@ -9,6 +9,7 @@ import { writingOf } from "./sampling.js";
 import { State } from "./state.js";
 
 const root = byId("page");
+/** @type {ModelFacts & { task: keyof typeof MODELS }} */
 const facts = JSON.parse(byId("data").textContent ?? "");
 
 /** The bytes that the page holds under this name; the text is given up, which is the larger. @param {string} name */
@@ -44,14 +45,17 @@ function headline() {
 const korean = navigator.language.startsWith("ko");
 
 async function open() {
-  const model = await MODELS[/** @type {keyof typeof MODELS} */ (facts.task)].load(facts, { wasm: held("wasm"), model: held("model"), charsmap: held("charsmap") });
+  /** @type {{ load(facts: ModelFacts, blobs: Blobs): Promise<InstanceType<(typeof MODELS)[keyof typeof MODELS]>> }} */
+  const kind = MODELS[facts.task];
+  const model = await kind.load(facts, /** @type {Blobs} */ ({ wasm: held("wasm"), model: held("model"), charsmap: held("charsmap") }));
   const known = { weights: facts.weights, precision: facts.precision };
   const writing = writingOf(new State(location.hash, {})); // for what is asked without the fields: the pin of a link
   /** @type {Answer} */
   const answer = async (question, waiting) => ({ ...(await model.answer({ writing, ...question }, waiting)), ...known });
   const [first = ""] = facts.examples;
+  /** @type {RawAnswer | { error: Fault }} */
   const opened = first ? await answer({ text: first }) : facts.trace;
-  const shown = opened.error ? facts.trace : opened;
+  const shown = opened.error !== undefined ? facts.trace : opened;
   start({ ...shown, ...known, title: document.title, examples: facts.examples, tours: facts.tours, samples: facts.task === "language-model" }, root, { answer, receive: "receive" in model ? (file) => model.receive(file) : undefined });
   root.prepend(headline());
 }

@@ -94,8 +94,9 @@ export function header(raw, state, onGiven, receive) {
     parts.labels.replaceChildren(...(parts.labels.hidden ? [] : [barsOf(trace.steps[0], text)]));
     parts.segments.hidden = !(trace.segments > 1);
     parts.segments.replaceChildren(...(trace.segments > 1 ? segmentNodes(trace, text, live ? onGiven : null) : []));
-    parts.cost.hidden = trace.milliseconds === undefined;
-    if (!parts.cost.hidden) parts.cost.textContent = text.inPage(trace.weights, trace.precision, trace.milliseconds);
+    const { weights, precision, milliseconds } = trace; // all three of a model in the page
+    parts.cost.hidden = milliseconds === undefined;
+    if (weights && precision && milliseconds !== undefined) parts.cost.textContent = text.inPage(weights, precision, milliseconds);
     if (trace.all !== undefined && trace.all > trace.steps.length) parts.cost.append(` ${text.viewsShow(trace.steps.length, trace.all)}`);
     if (sampling) sampling.update(text);
     parts.edit.title = text.edit;

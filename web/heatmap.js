@@ -300,7 +300,7 @@ export function heatmap(map, { label, cursor = peak(map), id = "map", most, say,
     if (to) onPick(...to);
   });
   canvas.addEventListener("place", (event) => {
-    at = /** @type {CustomEvent} */ (event).detail;
+    at = event.detail;
     draw();
   });
   canvas.addEventListener("keydown", (event) => {

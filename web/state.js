@@ -197,7 +197,7 @@ export function valuesIn(fragment, base = INITIAL) {
  * @returns {Chosen}
  */
 export function fixed(state, values) {
-  return { get: (name) => (Object.hasOwn(values, name) ? /** @type {any} */ (values)[name] : state.get(name)) };
+  return { get: (name) => (Object.hasOwn(values, name) ? /** @type {Values} */ (values)[name] : state.get(name)) };
 }
 
 export class State {

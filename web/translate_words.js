@@ -12,7 +12,7 @@ export const SENTENCES = {
   zh: ["狗在花园里睡觉。", "下一班火车什么时候开？"],
 };
 
-/** @satisfies {Texts} */
+/** @satisfies {TextsWith<{ wait: (seconds: number) => string, sure: (percent: number) => string }>} */
 export const BOX_WORDS = {
   en: {
     title: "Translate",

@@ -20,11 +20,12 @@ interface Chosen {
   get<N extends keyof Values>(name: N): Values[N];
 }
 
-/** A text of the page, or what makes one of numbers and words. */
-type PageText = string | number | boolean | ((...given: any[]) => unknown) | PageText[] | { [name: string]: PageText };
-type Texts = ByLanguage<{ [name: string]: PageText }>;
+/** A text of the page, or what makes one of other texts; `Function`: of numbers and the like, which `TextsWith` names. */
+type PageText = string | number | boolean | ((...texts: string[]) => string) | Function | PageText[] | { [name: string]: PageText };
 /** Texts among which are these. */
-type TextsWith<T> = ByLanguage<T & { [name: string]: PageText }>;
+type Some<T> = T & { [name: string]: PageText };
+type TextsWith<T> = ByLanguage<Some<T>>;
+type Texts = TextsWith<unknown>;
 
 type Listeners = { [N in keyof HTMLElementEventMap as `on${N}`]?: (event: HTMLElementEventMap[N]) => void };
 
@@ -215,6 +216,10 @@ type Scaled = Pick<DrawnMap, "columns" | "rested" | "diverging" | "most"> & { va
 /** Rows and columns of the cells of an image. */
 type Grid = Pair<number>;
 type Box = [left: number, top: number, width: number, height: number];
+interface HTMLElementEventMap {
+  /** Moves the cursor of a map: heatmap.js. */
+  place: CustomEvent<[row: number, column: number]>;
+}
 
 /** Of the overview, comparisons and tours. */
 

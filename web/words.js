@@ -13,7 +13,16 @@ import { TOURS } from "./words_tours.js";
 import { FLOW } from "./words_flow.js";
 import { WALK } from "./words_walk.js";
 
-/** @satisfies {TextsWith<{ meanOf: (steps: string[]) => string }>} */
+/**
+ * @satisfies {TextsWith<{
+ *   segments: (shown: number, all: number) => string,
+ *   inPage: (weights: number, precision: string, milliseconds: number) => string,
+ *   viewsShow: (shown: number, all: number) => string,
+ *   layerNumber: (number: number) => string,
+ *   meanOf: (steps: string[]) => string,
+ *   ofHeads: (cell: string, kind: string, all: string, head: number, weight: string) => string,
+ * }>}
+ */
 export const WORDS = {
   en: {
     title: "What the model attended to",
@@ -391,5 +400,5 @@ export function words(lang, { reads, writes, texts }) {
   const known = lang === "ko" ? "ko" : "en";
   /** @type {Record<string, object>} */
   const tasks = TASKS[known];
-  return /** @type {any} */ ({ ...WORDS[known], ...CHANCES[known], ...COMPARE[known], ...FAULTS[known], ...FINDINGS[known], ...LAYERS[known], ...OVERVIEW[known], ...FLOW[known], ...WALK[known], ...RUN[known], ...TAKING[known], ...TOURS[known], ...tasks[`${reads}-${writes}`], ...texts[known] });
+  return /** @type {Words} */ ({ ...WORDS[known], ...CHANCES[known], ...COMPARE[known], ...FAULTS[known], ...FINDINGS[known], ...LAYERS[known], ...OVERVIEW[known], ...FLOW[known], ...WALK[known], ...RUN[known], ...TAKING[known], ...TOURS[known], ...tasks[`${reads}-${writes}`], ...texts[known] });
 }

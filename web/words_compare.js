@@ -1,6 +1,19 @@
 /** The texts of comparisons: A | B, before and after a change, and pinned states. */
 
-/** @satisfies {Texts} */
+/**
+ * @typedef {(one: string, other: string, writes: boolean, alike: boolean) => string} Says
+ * @typedef {{ same: Says, wrote: Says }} Sides
+ *
+ * @satisfies {TextsWith<{
+ *   compareMinus: (names: string[]) => string,
+ *   compareTitle: (names: string[]) => string,
+ *   differenceScale: (names: string[]) => string,
+ *   littleShared: (shared: number, count: number) => string,
+ *   largestChange: (query: string, key: string, before: string, after: string, points: string, more: boolean, names: string[]) => string,
+ *   compareSays: { sides: Sides, changed: Sides, tuned: Sides, edited: Sides, pinned: Sides },
+ *   headChanged: (count: number, name: string, most: string, least: string) => string,
+ * }>}
+ */
 export const COMPARE = {
   en: {
     compare: "A | B",

@@ -3,7 +3,13 @@
  * names that Python gives them (`known` in src/jumok/errors.py); of any other error it shows the parts.
  */
 
-/** @satisfies {Texts} */
+/**
+ * @satisfies {TextsWith<{
+ *   faultLong: (count: number, most: number) => string,
+ *   faultTooMuch: (most: number) => string,
+ *   faultPixels: (side: number, all: number) => string,
+ * }>}
+ */
 export const FAULTS = {
   en: {
     faultSays: (what) => what,

@@ -2,7 +2,7 @@
 
 const WORDS = { words: true }; // the place of the words that a sentence names
 
-/** @satisfies {Texts} */
+/** @satisfies {TextsWith<{ finding: Some<{ more: (count: number) => string }> }>} */
 export const FINDINGS = {
   en: {
     findings: "What stands out",

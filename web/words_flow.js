@@ -1,6 +1,13 @@
 /** The texts of the whole model as a picture, in English and Korean. */
 
-/** @satisfies {Texts} */
+/**
+ * @typedef {(part: string, layer: number, query: string, key: string, share: string) => string} Reads
+ *
+ * @satisfies {TextsWith<{
+ *   flowLegend: (effects: boolean) => string,
+ *   flowSays: Some<{ read: Reads, own: Reads, write: (word: string, layer: number, key: string, share: string) => string }>,
+ * }>}
+ */
 export const FLOW = {
   en: {
     flow: "The whole model",

@@ -11,7 +11,19 @@ function spot(names, cell, [rows, columns]) {
   return [names[third(row, rows)][third(column, columns)], row + 1, column + 1];
 }
 
-/** @satisfies {TextsWith<{ spot: (cell: number, grid: Pair<number>) => string }>} */
+/**
+ * @satisfies {TextsWith<{
+ *   spot: (cell: number, grid: Pair<number>) => string,
+ *   sentence: Some<{
+ *     even: (share: string, own: number) => string,
+ *     occluded: (key: string, of: string | null, change: string) => string,
+ *     fewer: (number: number) => string,
+ *     more: (number: number) => string,
+ *     timesLess: (number: number, over: boolean) => string,
+ *     timesMore: (number: number, over: boolean) => string,
+ *   }>,
+ * }>}
+ */
 export const OVERVIEW = {
   en: {
     overview: "Overview",

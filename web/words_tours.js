@@ -1,19 +1,29 @@
 /** The texts of tours and games: their panels, and the sentences that are generated from the model's numbers. */
 
 /**
- * A game, and an answer with the change or the probability that is shown with it.
+ * An answer, with the change or the probability that is shown with it.
  *
- * @typedef {{ title: string, about: string }} Game
  * @typedef {[answer: string | number, shown: string]} Answered
- * @typedef {(word: string) => string} AsksOf
  *
- * @satisfies {TextsWith<{ games: {
- *   look: Game & { ask: { writes: AsksOf, reads: AsksOf, self: AsksOf } },
- *   which: Game & { ask: string, map: (places: string[]) => string, shared: (word: string, percent: string) => string },
- *   head: Game & { ask: (module: string, output: string) => string, says: (heads: [Answered, Answered], output: string) => string },
- *   next: Game & { ask: { text: (before: string) => string, gaps: (before: string, gap: number) => string, label: () => string },
- *     says: (best: Answered, guess: Answered) => string },
- * } }>}
+ * @satisfies {TextsWith<{
+ *   tourCount: (at: number, of: number) => string,
+ *   tour: Some<{
+ *     head: (head: string | number, layer: number, part: string) => string,
+ *     agree: (same: number, of: number) => string,
+ *     differs: (word: string, seen: string[], used: string[]) => string,
+ *     mask: (counts: { rows: number, columns: number, forbidden: number, share: string, first: number, last: number }) => string,
+ *     vectors: (count: number, size: number) => string,
+ *   }>,
+ *   gameCount: (at: number, of: number) => string,
+ *   gameScore: (right: number, of: number) => string,
+ *   gamePost: (right: number, of: number, title: string) => string,
+ *   games: {
+ *     look: PageText,
+ *     which: Some<{ map: (places: string[]) => string }>,
+ *     head: Some<{ says: (heads: Pair<Answered>, output: string) => string }>,
+ *     next: Some<{ ask: Some<{ gaps: (before: string, gap: number) => string }>, says: (best: Answered, guess: Answered) => string }>,
+ *   },
+ * }>}
  */
 export const TOURS = {
   en: {

@@ -1,7 +1,14 @@
 /** The texts of the walk, in English and Korean: each operation with its symbol and one sentence. */
 
-/** @typedef {TextsWith<{ walkLegend: (scales: { name: string, most: number }[]) => string }>["en"]} WalkTexts */
-/** @typedef {import("./walk/strips.js").Scale} Scale */
+/**
+ * @typedef {Some<{
+ *   playerMoment: (at: number, count: number) => string,
+ *   walkLegend: (scales: import("./walk/strips.js").Scale[]) => string,
+ *   walkHeld: (count: number, rows: number, limit: number) => string,
+ *   walkOthers: (count: number) => string,
+ *   walkSays: import("./walk/sentences.js").Says,
+ * }>} WalkTexts
+ */
 
 export const number = (/** @type {number} */ value, digits = 3) => (Number.isFinite(value) ? value.toFixed(digits).replace("-", "−") : "−∞");
 
@@ -28,7 +35,7 @@ const EN = {
   player: "Play and step", playerFirst: "To the beginning", playerBack: "Step back", playerPlay: "Play", playerPause: "Pause", playerNext: "Step forward",
   playerSpeed: "Speed", playerAt: "Moment", playerMoment: (at, count) => `${at} of ${count}`,
   walkPath: "Stages", walkStage: "The vectors of this moment: the arrow keys step, the space bar plays",
-  walkLegend: (/** @type {Scale[]} */ scales) => `negative, zero, positive; the ends of the colours are ${scales.map(({ name, most }) => `±${number(most, 2)} for ${name}`).join(", ")}`,
+  walkLegend: (scales) => `negative, zero, positive; the ends of the colours are ${scales.map(({ name, most }) => `±${number(most, 2)} for ${name}`).join(", ")}`,
   walkTable: "All keys as a table", walkVectors: "All vectors as numbers",
   walkHeld: (count, rows, limit) => `This page holds the whole way for ${count} of ${rows} positions of this layer, because it keeps at most ${limit} kB of vectors. For this position it shows the attention only; the live page (jumok look) shows all of it.`,
   walkNone: "This trace has no vectors around the attention: the walk shows the attention only. The live page (jumok look MODEL TEXT) shows all of it.",
@@ -42,7 +49,7 @@ const EN = {
     before: "state before", length: "length" },
   walkStages: { state: "state", query: "query", keys: "keys", scores: "scores", softmax: "softmax", weights: "weights", sum: "weighted sum", cell: "new state",
     output: "output", norm: "norm", feed: "feed-forward", logits: "logits", next: "prediction", end: "onward" },
-  walkSays: /** @type {WalkSays} */ ({
+  walkSays: {
     state: ({ writes, read, next, label, width, layer, recurrent }) => recurrent
       ? `“${read}” is being read, and “${next}” will be written. So far the decoder remembers the sentence as its state s: ${width} numbers.`
       : writes
@@ -105,7 +112,7 @@ const EN = {
     next: ({ token, logit, logZ, probability, written, writtenProbability }) => `Softmax once more: p(“${token}”) = e^(${number(logit)} − ${number(logZ)}) = ${number(probability)}, where ${number(logZ)} is the logarithm of the sum over all.${written === null ? "" : ` The output has “${written}” here, with ${number(writtenProbability)}.`}`,
     end: ({ part, layer, more, memory }) => more ? `The vector goes into ${part} of layer ${layer}.` : memory
       ? "This was the last layer: the vector becomes a row of the Memory, which the decoder's cross-attention reads." : "This is what the model makes of it here; nothing is predicted from it directly.",
-  }),
+  },
 };
 
 /** @param {number} mean @param {number} spread @param {number | null} rms @param {string} name */
@@ -124,7 +131,7 @@ const KO = {
   player: "재생과 단계", playerFirst: "처음으로", playerBack: "한 단계 뒤로", playerPlay: "재생", playerPause: "일시 정지", playerNext: "한 단계 앞으로",
   playerSpeed: "속도", playerAt: "순간", playerMoment: (at, count) => `${count}단계 중 ${at}`,
   walkPath: "단계", walkStage: "이 순간의 벡터. 화살표 키로 넘기고 스페이스 바로 재생합니다",
-  walkLegend: (/** @type {Scale[]} */ scales) => `음수, 0, 양수. 색의 양 끝은 ${scales.map(({ name, most }) => `${name} ±${number(most, 2)}`).join(", ")}입니다`,
+  walkLegend: (scales) => `음수, 0, 양수. 색의 양 끝은 ${scales.map(({ name, most }) => `${name} ±${number(most, 2)}`).join(", ")}입니다`,
   walkTable: "모든 키를 표로 보기", walkVectors: "모든 벡터를 숫자로 보기",
   walkHeld: (count, rows, limit) => `이 페이지에는 벡터를 ${limit} kB까지만 담으므로 이 층에서는 ${rows}개 위치 중 ${count}개만 전체 길이 들어 있습니다. 이 위치에서는 어텐션만 보여 줍니다. 실시간 페이지(jumok look)에서는 모두 볼 수 있습니다.`,
   walkNone: "이 트레이스에는 어텐션 앞뒤의 벡터가 없어서 어텐션만 보여 줍니다. 실시간 페이지(jumok look MODEL TEXT)에서는 모두 볼 수 있습니다.",
@@ -138,7 +145,7 @@ const KO = {
     before: "앞의 상태", length: "길이" },
   walkStages: { state: "상태", query: "쿼리", keys: "키", scores: "점수", softmax: "소프트맥스", weights: "가중치", sum: "가중합", cell: "새 상태",
     output: "출력", norm: "정규화", feed: "피드포워드", logits: "로짓", next: "예측", end: "다음" },
-  walkSays: /** @type {WalkSays} */ ({
+  walkSays: {
     state: ({ writes, read, next, label, width, layer, recurrent }) => recurrent
       ? `“${read}” 토큰을 읽는 중이고 다음에 쓸 것은 “${next}”입니다. 디코더는 지금까지의 문장을 상태 s, 곧 숫자 ${width}개로 기억합니다.`
       : writes
@@ -201,7 +208,7 @@ const KO = {
     next: ({ token, logit, logZ, probability, written, writtenProbability }) => `다시 softmax: p(“${token}”) = e^(${number(logit)} − ${number(logZ)}) = ${number(probability)}. ${with_(logZ, "은")} 모든 로짓의 지수를 더한 값의 로그입니다.${written === null ? "" : ` 출력에 있는 것은 “${written}”, 확률 ${number(writtenProbability)}입니다.`}`,
     end: ({ part, layer, more, memory }) => more ? `이 벡터는 ${layer}층의 ${part}에 들어갑니다.` : memory
       ? "마지막 층이었습니다. 이 벡터는 메모리(Memory)의 한 행이 되어 디코더의 크로스 어텐션이 읽습니다." : "여기서 모델이 만든 것은 이것입니다. 여기서 바로 예측하는 것은 없습니다.",
-  }),
+  },
 };
 
 /** @param {number} mean @param {number} spread @param {number | null} rms @param {string} name */

@@ -1,5 +1,6 @@
 """Two traces in one page, in a real browser: one cursor, and the difference where there is one."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,10 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from jumok.inspection.findings import TraceFindings
 from jumok.inspection.page.source import source_folder
+from jumok.inspection.trace import Axis, Site
 from tests.browser.comparing import difference, distance, edits, names, tables, whole_map
 from tests.browser.conftest import open_controls, open_view, take, views_of
-from tests.inspection.traces import HOSTILE, trace
+from tests.inspection.traces import HOSTILE, softmax, trace
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
 expect = playwright.expect
@@ -242,6 +245,24 @@ def test_a_model_that_has_no_such_attention_is_no_counterpart(opened):
     reader.tab("A | B")
     reader.choose("Attention kind", "encoder self-attention (source → source)")
     assert "“B” has no attention of this kind" in reader.page.locator("#panel").inner_text()
+
+
+def cells(rows, columns):
+    """What the cells of an image attend to, those of a model that divides it into so many."""
+    recorded = trace()
+    names = tuple(f"{row + 1},{column + 1}" for row, column in np.ndindex(rows, columns))
+    image = Axis(names, tuple(range(len(names))), names, (rows, columns))
+    weights = softmax(np.random.default_rng(7).normal(size=(1, len(names), len(names))))
+    site = Site("image.0", "scaled-dot", "image", 0, "source", "source", weights)
+    findings = TraceFindings(written=())
+    axes = recorded.axes | {"source": image}
+    return replace(recorded, axes=axes, sites=(site,), steps=(), findings=findings)
+
+
+def test_models_with_cells_of_another_size_are_compared_by_the_cells_names(opened):
+    reader = opened(cells(2, 2), other=cells(2, 3), view="compare")
+    said = " ".join(reader.page.locator("#panel .compare-says").all_inner_texts())
+    assert re.search(r"The largest change in this map is “\d,\d” → “\d,\d”: ", said)
 
 
 def test_a_page_of_one_trace_has_no_such_view(opened):

@@ -52,7 +52,8 @@ export function compared(sides, state, restName) {
   const largest = values.reduce((best, value, i) => (Number.isNaN(value) || (best >= 0 && Math.abs(value) <= Math.abs(values[best])) ? best : i), -1);
   const end = largest < 0 ? 1 : Math.max(1e-3, Math.abs(values[largest]));
   const scale = most < FAINT ? { most } : {};
-  const map = (/** @type {0 | 1} */ side) => ({
+  /** @param {0 | 1} side */
+  const map = (side) => ({
     rows: rows.map((pair) => nameAt(own[side].rows, pair[side])), columns: columns.map((pair) => nameAt(own[side].columns, pair[side])),
     values: spread[side], headed: common.columns, ...scale,
   });
@@ -69,7 +70,8 @@ function placed(maps) {
   const rests = maps.map(({ left, sunk }) => Boolean(left.length || sunk));
   const inner = maps.map(({ columns }, side) => (rests[side] ? columns.slice(0, -1) : columns));
   const columns = aligned(inner[0], inner[1]);
-  const end = (/** @type {number} */ side) => (rests[side] ? inner[side].length : null);
+  /** @param {number} side */
+  const end = (side) => (rests[side] ? inner[side].length : null);
   if (rests.some(Boolean)) columns.push([end(0), end(1)]);
   return { rows: aligned(maps[0].rows, maps[1].rows), columns };
 }
@@ -154,7 +156,8 @@ function mapOf(trace, site, head, state) {
 
 /** The mean absolute difference over the cells that both maps have. @param {[AttentionMap, AttentionMap]} maps @param {Placed} places */
 function meanApart([one, other], { rows, columns }) {
-  const shared = (/** @type {WordPair[]} */ pairs) => /** @type {Pair<number>[]} */ (pairs.filter((pair) => !pair.includes(null)));
+  /** @param {WordPair[]} pairs */
+  const shared = (pairs) => /** @type {Pair<number>[]} */ (pairs.filter((pair) => !pair.includes(null)));
   const [inRows, inColumns] = [shared(rows), shared(columns)];
   let sum = 0;
   for (const [a, b] of inRows) {

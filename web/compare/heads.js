@@ -25,8 +25,10 @@ function filled(heads, shown, state, words) {
   const sorted = [...heads].sort((a, b) => b.mean - a.mean);
   const [top, last] = [sorted[0], sorted[sorted.length - 1]];
   const bySize = state.get("apart") !== "place";
-  const name = (/** @type {HeadApart} */ { site, head }) => `${words[site.part]}, ${words.layerNumber(site.layer + 1)}, ${words.pathHead(String(head + 1))}`;
-  const points = (/** @type {HeadApart} */ { mean }) => (100 * mean).toFixed(1);
+  /** @param {HeadApart} it */
+  const name = ({ site, head }) => `${words[site.part]}, ${words.layerNumber(site.layer + 1)}, ${words.pathHead(String(head + 1))}`;
+  /** @param {HeadApart} it */
+  const points = ({ mean }) => (100 * mean).toFixed(1);
   const said = top.mean < NOTICED ? words.noHeadChanged : words.headChanged(heads.length, name(top), points(top), points(last));
   const buttons = (bySize ? sorted : heads).map((each) => {
     const on = each.site === shown.site && each.head === shown.head;

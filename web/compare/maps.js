@@ -61,7 +61,8 @@ function rowShown({ rows, own, largest, columns }, state) {
 
 /** @param {DrawnMap} map @param {number} row @param {Grid} grid */
 function overGrid(map, row, [rows, columns]) {
-  const numbers = (/** @type {number} */ count) => Array.from({ length: count }, (_, i) => String(i + 1));
+  /** @param {number} count */
+  const numbers = (count) => Array.from({ length: count }, (_, i) => String(i + 1));
   const start = row * map.columns.length;
   return { ...map, headed: undefined, rows: numbers(rows), columns: numbers(columns), values: map.values.slice(start, start + rows * columns) };
 }
@@ -104,7 +105,8 @@ function sentences({ sides, names, kind }, { largest, maps, difference, shared, 
     const key = inGrid ? words.spot(column, grid) : `“${difference.columns[column]}”`;
     const [before, after] = maps.map(({ values }) => values[largest]);
     const query = grid && sides[1].site.part === "image" ? words.spot(cellOf(difference.rows[row], grid), grid) : `“${difference.rows[row]}”`;
-    const points = (/** @type {number} */ share) => (100 * share).toFixed(1);
+    /** @param {number} share */
+    const points = (share) => (100 * share).toFixed(1);
     said.push(words.largestChange(query, key, points(before), points(after), points(Math.abs(after - before)), after > before, names));
   }
   return said.map((text) => element("p", { class: "compare-says" }, text));

@@ -27,7 +27,8 @@ export function pinboard(own, state, answer, render) {
     if (key !== held.key) restore(key);
     return key ? held : null;
   };
-  const restore = (/** @type {string} */ key) => {
+  /** @param {string} key */
+  const restore = (key) => {
     const told = valuesIn(key);
     const view = viewOf(key, state);
     const prefix = (new URLSearchParams(key).get("prefix") ?? "").split(" ").filter(Boolean).map(Number);

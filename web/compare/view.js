@@ -7,11 +7,13 @@ import { pairShown } from "./beside.js";
 import { counterpart, sideOf } from "./difference.js";
 import { comparison } from "./maps.js";
 
-compareView.needs = (/** @type {Trace} */ trace, /** @type {boolean} */ _, /** @type {boolean} */ asks) => Boolean(trace.other || trace.page.pinned || trace.page.baseline || trace.page.unforced) || (asks && !trace.picture);
+/** @type {Needs} */
+compareView.needs = (trace, _, asks) => Boolean(trace.other || trace.page.pinned || trace.page.baseline || trace.page.unforced) || (asks && !trace.picture);
 
-/** @param {Trace} trace @param {State} state @param {Words} words @param {Ask} [ask] @returns {Shown} */
+/** @type {View} */
 export function compareView(trace, state, words, ask) {
-  const pick = (/** @type {"unit" | "as"} */ name) => (/** @type {string} */ value) => state.set({ [name]: value });
+  /** @type {(name: "unit" | "as") => (value: string) => void} */
+  const pick = (name) => (value) => state.set({ [name]: value });
   const controls = [
     ...siteChoices(trace, state, words),
     choice(words.unit, [["words", words.words], ["pieces", words.pieces]], state.get("unit"), pick("unit")),

@@ -80,7 +80,8 @@ export function bands(node) {
     const mine = ++turn;
     const moved = [...drawn.values()].map((band) => ({ band, start: band.at }));
     const begun = performance.now();
-    const step = (/** @type {number} */ now) => {
+    /** @param {number} now */
+    const step = (now) => {
       if (mine !== turn) return;
       const time = duration ? Math.min(1, Math.max(0, now - begun) / duration) : 1;
       const eased = time * (2 - time);

@@ -65,7 +65,8 @@ function mapOpened(trace, state) {
   const { prompt = 0 } = trace.findings;
   // Of a prompt the model wrote nothing.
   const rows = map.rows.map((_, row) => row).filter((row) => SPELT.test(map.rows[row]) && map.places.rows[row].some((query) => query >= prompt));
-  const to = (/** @type {number} */ row, /** @type {number | null} */ column) => {
+  /** @param {number} row @param {number | null} column */
+  const to = (row, column) => {
     const pair = pairOf(site, map, row, column ?? strongestOf(map, row), head) ?? [0, 0];
     return { part: site.part, layer: site.layer, head, unit: state.get("unit"), reading: state.get("reading"),
       query: pair[0], key: column === null ? "" : pair[1], word: "", spot: "" };
@@ -163,7 +164,8 @@ function uncertain(at) {
   if (writes === "label") return trace.steps.filter((step) => Math.exp(step.log_probability) < UNCERTAIN)
     .map((step) => ({ text: trace.output, chance: Math.exp(step.log_probability), to: null }));
   const { gaps = [], prompt = 0 } = trace.findings;
-  const stepsBehind = (/** @type {number} */ row) => (writes === "gaps" ? map.places.rows[row].map((query) => gaps.indexOf(query))
+  /** @param {number} row */
+  const stepsBehind = (row) => (writes === "gaps" ? map.places.rows[row].map((query) => gaps.indexOf(query))
     : map.places.rows[row].map((query) => query - (reads ? 1 : 0))).filter((step) => step >= prompt && step < trace.steps.length);
   if (!trace.steps.length || (writes !== "gaps" && !site.writes)) return [];
   const rows = writes === "gaps" ? map.rows.map((_, row) => row) : at.rows;

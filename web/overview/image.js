@@ -30,12 +30,14 @@ export function imageStage(trace, map, { cursor, grid, words, labels, onPick, on
       button.setAttribute("aria-pressed", String(i === row));
     });
   };
-  const point = (/** @type {number | null} */ row) => {
+  /** @param {number | null} row */
+  const point = (row) => {
     shown.row = row ?? cursor.row;
     draw();
     onShow(row, null);
   };
-  const moved = (/** @type {KeyboardEvent} */ event, /** @type {number} */ row) => {
+  /** @param {KeyboardEvent} event @param {number} row */
+  const moved = (event, row) => {
     /** @type {ByName<number>} */
     const places = { ArrowLeft: row - 1, ArrowRight: row + 1, Home: 0, End: buttons.length - 1 };
     const to = places[event.key];
@@ -51,10 +53,12 @@ export function imageStage(trace, map, { cursor, grid, words, labels, onPick, on
     if (!figure.contains(/** @type {Node | null} */ (event.relatedTarget))) point(null);
   });
   draw();
-  return { node: figure, use: (/** @type {DrawnMap} */ other) => {
+  /** @param {DrawnMap} other */
+  const use = (other) => {
     shown.map = other;
     draw();
-  } };
+  };
+  return { node: figure, use };
 }
 
 /**

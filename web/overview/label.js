@@ -28,7 +28,8 @@ export function labelStage(trace, words) {
   const most = Math.max(...drops.map(Math.abs)) || 1;
   const top = largest(drops);
   const said = element("p", { class: "sentence", id: "label-sentence", "aria-live": "polite" });
-  const say = (/** @type {number} */ word) => said.replaceChildren(...unbroken(sentence(trace, grid ? drops.map((_, cell) => words.spot(cell, grid)) : texts, effects, word, top, words)));
+  /** @param {number} word */
+  const say = (word) => said.replaceChildren(...unbroken(sentence(trace, grid ? drops.map((_, cell) => words.spot(cell, grid)) : texts, effects, word, top, words)));
   const node = element("div", { class: "label-stage" },
     grid ? imageOf(trace, drops, grid, { top, say, words })
       : element("div", { class: "line made", role: "group", "aria-label": words.madeLabel }, ...texts.map((text, i) => wordOf(text, i, effects[i], most, say, words))),

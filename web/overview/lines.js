@@ -57,10 +57,12 @@ export function twoLines(map, { cursor, names, labels, typed, onPick, onShow }) 
   };
   new ResizeObserver(laid).observe(node); // called once it has a size, and whenever that changes
   node.addEventListener("laid", laid);
-  return { node, use: (/** @type {DrawnMap} */ other) => {
+  /** @param {DrawnMap} other */
+  const use = (other) => {
     shown.map = other;
     draw();
-  } };
+  };
+  return { node, use };
 }
 
 /**
@@ -75,13 +77,15 @@ function line(kind, texts, label, first, { point, pick, across }) {
     ...preview(() => point(i)), onclick: () => pick(i),
     onkeydown: (event) => moved(event, i),
   }, element("span", {}, text), element("small", { "aria-hidden": "true" })));
-  const go = (/** @type {HTMLElement | undefined} */ word) => {
+  /** @param {HTMLElement | undefined} word */
+  const go = (word) => {
     if (!word) return;
     word.parentNode?.querySelectorAll("[tabindex='0']").forEach((each) => each.setAttribute("tabindex", "-1"));
     word.setAttribute("tabindex", "0");
     word.focus({ preventScroll: false });
   };
-  const moved = (/** @type {KeyboardEvent} */ event, /** @type {number} */ i) => {
+  /** @param {KeyboardEvent} event @param {number} i */
+  const moved = (event, i) => {
     /** @type {ByName<number>} */
     const places = { ArrowLeft: i - 1, ArrowRight: i + 1, Home: 0, End: words.length - 1 };
     const to = places[event.key];

@@ -11,7 +11,8 @@ import { changeOf, percentOf } from "./facts.js";
 export function sentenceOf(trace, site, facts, words) {
   const say = words.sentence;
   const share = say.share(percentOf(facts.weight));
-  const spot = (/** @type {number} */ cell) => words.spot(cell, trace.gridOf(site.keys));
+  /** @param {number} cell */
+  const spot = (cell) => words.spot(cell, trace.gridOf(site.keys));
   const key = facts.cell === null ? `“${facts.key}”` : spot(facts.cell);
   const cells = site.part === "image";
   const word = cells ? say.cellQuery(spot(cellOf(facts.word, trace.gridOf(site.keys)))) : facts.word;

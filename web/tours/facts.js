@@ -100,7 +100,8 @@ export function comparedWords(trace) {
     const used = columns[largest(columns.map((column) => occlusion[row][column]))];
     const tokens = words.flatMap((word, token) => (word === row ? [token] : []));
     const before = chanceOf(trace, tokens.map((token) => token - 1)); // the measure is the mean over these tokens
-    const effect = (/** @type {number} */ column) => ({ nats: occlusion[row][column] * tokens.length, before });
+    /** @param {number} column */
+    const effect = (column) => ({ nats: occlusion[row][column] * tokens.length, before });
     return [{ row, seen, used, weight: attention[row][seen], without: effect(seen), most: effect(used),
       word: trace.axes[facts.own].texts[row], read: trace.axes[facts.read].texts, token: tokens[0] }];
   });

@@ -60,16 +60,19 @@ export function gamePanel({ now, state, end }) {
   const played = { name: "", text: null, questions: [], at: 0, guess: null, right: 0, asked: 0, marks: [] };
 
   const running = () => /** @type {GameName} */ (played.name); // while its panel is open
-  const begin = (/** @type {GameName} */ name, /** @type {string} */ text) => {
+  /** @param {GameName} name @param {string} text */
+  const begin = (name, text) => {
     if (name !== played.name) Object.assign(played, { right: 0, asked: 0, marks: [] });
     Object.assign(played, { name, text, at: 0, guess: null, questions: GAMES[name].questions(now.trace.page.baseline ?? now.trace, state) });
   };
-  const turn = (/** @type {number} */ to) => {
+  /** @param {number} to */
+  const turn = (to) => {
     Object.assign(played, { at: to, guess: null });
     state.set({ view: GAMES[running()].view });
     options.querySelector("button")?.focus();
   };
-  const guess = (/** @type {number} */ id) => {
+  /** @param {number} id */
+  const guess = (id) => {
     const question = played.questions[played.at];
     played.guess = id;
     played.asked += 1;
@@ -113,7 +116,8 @@ export function gamePanel({ now, state, end }) {
     }, typeof text === "function" ? text(words) : text, ...(answered && question.right.has(id) ? [element("span", { "aria-hidden": "true" }, " ✓")] : []))));
     if (focused) document.getElementById(focused)?.focus();
   };
-  const update = (/** @type {string} */ name) => {
+  /** @param {string} name */
+  const update = (name) => {
     const known = isGame(name) && now.names.includes(GAMES[name].view);
     node.hidden = !known;
     if (!known) {

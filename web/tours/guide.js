@@ -35,13 +35,15 @@ export function guide({ tours: held = [], live }, state, open) {
   const list = element("div", { id: "tour-list", class: "tour-list", hidden: true });
   const button = element("button", { type: "button", id: "tours", "aria-expanded": "false", "aria-controls": "tour-list", onclick: () => toggle(list.hidden !== false) });
   const node = element("div", { class: "guide" }, list, tour.node, game.node);
-  const toggle = (/** @type {boolean} */ shown) => {
+  /** @param {boolean} shown */
+  const toggle = (shown) => {
     list.hidden = !shown;
     button.setAttribute("aria-expanded", String(shown));
     if (shown) list.querySelector("button")?.focus();
   };
   const running = () => tours.find(({ name }) => name === state.get("tour"));
-  const start = (/** @type {Tour | GameName} */ chosen) => {
+  /** @param {Tour | GameName} chosen */
+  const start = (chosen) => {
     toggle(false);
     const toured = typeof chosen !== "string";
     if (toured) tour.start(chosen);
@@ -49,7 +51,8 @@ export function guide({ tours: held = [], live }, state, open) {
     (toured ? tour : game).focus();
   };
   document.addEventListener("keydown", (event) => escape(event), true);
-  function escape(/** @type {KeyboardEvent} */ event) {
+  /** @param {KeyboardEvent} event */
+  function escape(event) {
     if (event.key !== "Escape" || event.isComposing || document.querySelector(".tooltip:not([hidden]), #share[open]")) return;
     if (!list.hidden) {
       toggle(false);
@@ -89,7 +92,8 @@ function fill(list, words, lang, tours, games, start) {
   /** @param {string} id @param {string} title @param {string} text @param {Tour | GameName} chosen */
   const one = (id, title, text, chosen) => element("li", {}, element("button", { type: "button", id, onclick: () => start(chosen) },
     element("b", {}, title), element("span", { class: "muted" }, text)));
-  const part = (/** @type {string} */ title, /** @type {HTMLElement[]} */ items) => (items.length ? [element("h2", {}, title), element("ul", {}, ...items)] : []);
+  /** @param {string} title @param {HTMLElement[]} items */
+  const part = (title, items) => (items.length ? [element("h2", {}, title), element("ul", {}, ...items)] : []);
   list.replaceChildren(
     ...part(words.toursTitle, tours.map((tour) => one(`start-${tour.name}`, tour.title[language], tour.text[language], tour))),
     ...part(words.gamesTitle, games.map((name) => one(`start-game-${name}`, words.games[name].title, words.games[name].about, name))));

@@ -46,7 +46,8 @@ function questionsOf(trace, state) {
   const head = shareHead(site, at);
   const map = weightsMap(trace, site, at, head);
   const rows = map.rows.map((_, row) => row).filter((row) => map.places.rows[row].length && SPELT.test(map.rows[row]));
-  const top = (/** @type {number} */ row) => Math.max(...weightsOf(map, row));
+  /** @param {number} row */
+  const top = (row) => Math.max(...weightsOf(map, row));
   const sharpest = [...rows].sort((a, b) => top(b) - top(a));
   return sharpest.flatMap((row) => {
     const options = optionsOf(map, rows, row);
@@ -83,7 +84,8 @@ function questionOf(trace, site, map, state, head, row, options) {
  */
 function optionsOf(map, rows, row) {
   const own = weightsOf(map, row);
-  const shared = (/** @type {number} */ other) => sharedWeight(own, weightsOf(map, other));
+  /** @param {number} other */
+  const shared = (other) => sharedWeight(own, weightsOf(map, other));
   const texts = new Set([map.rows[row]]);
   const others = [...rows].sort((a, b) => shared(b) - shared(a)).filter((other) => !texts.has(map.rows[other]) && texts.add(map.rows[other]));
   if (others.some((other) => shared(other) > ALIKE)) return [];
@@ -97,7 +99,8 @@ function weightsOf({ values, columns }, row) {
 
 /** How much of their weight two maps have in the same places, from 0 to 1. @param {Float32Array} one @param {Float32Array} other */
 function sharedWeight(one, other) {
-  const sum = (/** @type {Float32Array} */ weights) => total(Array.from(weights)) || 1;
+  /** @param {Float32Array} weights */
+  const sum = (weights) => total(Array.from(weights)) || 1;
   const [a, b] = [sum(one), sum(other)];
   return total(Array.from(one, (weight, cell) => Math.min(weight / a, other[cell] / b)));
 }

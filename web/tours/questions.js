@@ -30,7 +30,8 @@ export function lookQuestions(trace, state) {
     const columns = map.columns.map((_, column) => column).filter((column) =>
       map.places.rows[row].some((query) => map.places.columns[column].some((key) => site.allows(query, key))));
     if (columns.length < 2) return [];
-    const weight = (/** @type {number} */ column) => map.values[row * width + column];
+    /** @param {number} column */
+    const weight = (column) => map.values[row * width + column];
     const best = columns[largest(columns.map(weight))];
     const query = pairOf(site, map, row, best, head)?.[0] ?? null;
     const how = site.writes && at.get("reading") === "writes" ? "writes" : site.writes ? "reads" : "self";
@@ -80,7 +81,8 @@ export function nextQuestions(trace) {
     const most = Math.max(...step.best.map(([, logp]) => logp));
     const before = spelled(trace.steps.slice(0, i).map(({ token }) => token));
     const tokens = step.best.map((_, n) => n).sort((a, b) => (step.best[a][0] < step.best[b][0] ? -1 : 1));
-    const chance = (/** @type {number} */ n) => percentOf(Math.exp(step.best[n][1]));
+    /** @param {number} n */
+    const chance = (n) => percentOf(Math.exp(step.best[n][1]));
     const top = step.best.findIndex(([, logp]) => logp === most);
     /** @type {(n: number) => [token: string, chance: string]} */
     const tell = (n) => [readable(step.best[n][0]), chance(n)];

@@ -34,7 +34,8 @@ export function tourPanel({ now, state, live, go, end }) {
   const shown = { tour: null, step: 0, values: "" };
 
   const whole = () => now.trace.page.baseline ?? now.trace;
-  const valuesAt = (/** @type {Tour} */ tour, /** @type {number} */ step) => linkOf(tour.steps[step].link, whole(), state.base, live);
+  /** @param {Tour} tour @param {number} step */
+  const valuesAt = (tour, step) => linkOf(tour.steps[step].link, whole(), state.base, live);
   /** @param {Tour} tour @param {number} step @param {boolean} turned */
   const open = (tour, step, turned) => {
     const values = valuesAt(tour, step);
@@ -42,7 +43,8 @@ export function tourPanel({ now, state, live, go, end }) {
     go({ ...values, tour: tour.name, step: String(step + 1) }, turned);
     if (turned) requestAnimationFrame(() => requestAnimationFrame(() => pointAt(values.view))); // once it has been laid out and drawn
   };
-  const move = (/** @type {number} */ by) => {
+  /** @param {number} by */
+  const move = (by) => {
     const to = shown.step + by;
     if (!shown.tour || to < 0 || to >= shown.tour.steps.length) return;
     open(shown.tour, to, true);
@@ -63,7 +65,8 @@ export function tourPanel({ now, state, live, go, end }) {
     back.disabled = step === 0;
     next.disabled = step === tour.steps.length - 1;
   };
-  const update = (/** @type {Tour | undefined} */ tour) => {
+  /** @param {Tour | undefined} tour */
+  const update = (tour) => {
     node.hidden = !tour;
     if (!tour) {
       shown.tour = null;
@@ -78,7 +81,9 @@ export function tourPanel({ now, state, live, go, end }) {
     // Another text, or what was computed since: the step is about other words or heads than those that are open.
     if (moved) queueMicrotask(() => shown.tour === tour && shown.step === step && open(tour, step, false));
   };
-  return { node, update, start: (/** @type {Tour} */ tour) => open(tour, 0, true), focus: () => (next.disabled ? stop : next).focus() };
+  /** @param {Tour} tour */
+  const start = (tour) => open(tour, 0, true);
+  return { node, update, start, focus: () => (next.disabled ? stop : next).focus() };
 }
 
 /**

@@ -6,6 +6,7 @@ import { choice, element, field, table } from "../dom.js";
 import { parseGold, rates, strongest, toggled } from "../gold.js";
 import { heatmap, legend, mapFigure, mapTable, mostOf } from "../heatmap.js";
 import { textOf } from "../words.js";
+import { pictureOrTable } from "./stacks.js";
 
 const FAINT = 0.5; // a map of smaller weights is scaled to its largest one: on a scale from 0 to 1 it would look empty
 
@@ -130,7 +131,7 @@ export function boardView(trace, state, words) {
     valueChoice(site, state, words),
     unitChoice(state, words),
     scaleChoice(map, state, words),
-    choice(words.as, [["picture", words.picture], ["table", words.table]], state.get("as"), pick("as")),
+    pictureOrTable(state, words),
   ];
   if (site.writes) controls.splice(4, 0, readingChoice(state, words));
   // Words can be linked to words, but not to the cells of an image.

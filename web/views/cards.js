@@ -181,7 +181,9 @@ function drawOffsets(surface, offsets, most, left, base, { bar, faint, muted }) 
     if (share > 0) surface.rect(left + i * step + 1, base - up, step - 2, up, bar);
   });
   const middle = (offsets.length - 1) / 2;
-  for (const [at, label] of /** @type {[number, string][]} */ ([[1, `−${middle - 1}`], [middle, "0"], [2 * middle - 1, `+${middle - 1}`]])) {
+  /** @type {[number, string][]} */
+  const labels = [[1, `−${middle - 1}`], [middle, "0"], [2 * middle - 1, `+${middle - 1}`]];
+  for (const [at, label] of labels) {
     surface.text(label, left + (at + 0.5) * step, base + 13, { size: 11, align: "center", fill: muted });
   }
 }

@@ -288,12 +288,13 @@ function topOf({ map }, row) {
  */
 function numbers(scene, words) {
   const { flow } = scene;
-  const details = element("details", { id: "flow-numbers" }, element("summary", {}, words.flowNumbers));
+  const summary = element("summary", {}, words.flowNumbers);
+  const details = element("details", { id: "flow-numbers" }, summary);
   details.addEventListener("toggle", () => {
     /** @type {import("../flow/model.js").Layer[]} */
     const layers = (flow.write ?? flow.read)?.layers ?? [];
     const tables = [layers.flatMap(({ cross }) => cross ?? []), layers.flatMap(({ self }) => self ?? [])].filter((parts) => parts.length);
-    details.replaceChildren(/** @type {ChildNode} */ (details.firstChild), ...tables.map((parts) => table(
+    details.replaceChildren(summary, ...tables.map((parts) => table(
       [words.key, ...parts.map(({ site }) => words.layerNumber(site.layer + 1))],
       parts[0].map.columns.map((name, column) => [name, ...parts.map((part) => weightOf(part, rowOf(scene), column).toFixed(3))]),
       `${words[parts[0].site.part]}: ${parts[0].map.rows[rowOf(scene)]}`)));

@@ -7,6 +7,7 @@ import { paint, palette, theme } from "../surface.js";
 import { drawnOn, gridFigure } from "../taking/grid_figure.js";
 import { largest, readable } from "../trace.js";
 import { scaleChoice, scaled } from "./board.js";
+import { pictureOrTable } from "./stacks.js";
 
 const [SIDE, LEAST_SIDE, ROOM] = [92, 44, 1030]; // px: of a map, of the smallest map, of a row of maps
 const AROUND = 23; // px between two maps, with the borders of their buttons
@@ -36,8 +37,7 @@ export function gridView(trace, state, words) {
       (value) => state.set({ part: value, layer: "", query: "", key: "" })),
     choice(words.sort, [["place", words.place], ["entropy", words.entropy], ["confidence", words.confidence]],
       order, (sort) => state.set({ sort })),
-    choice(words.as, [["picture", words.picture], ["table", words.table]], state.get("as"),
-      (as) => state.set({ as })),
+    pictureOrTable(state, words),
   ];
   /** @param {MeasuredHead} measured */
   const name = ({ site, head }) => `${site.layer + 1}.${head + 1}`;

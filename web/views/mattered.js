@@ -9,6 +9,7 @@ import { CanvasSurface, EFFECT, INK, MUTED, colour, textWidth } from "../surface
 import { readable, total } from "../trace.js";
 import { textOf } from "../words.js";
 import { cellOfMaps, cellText, drawMeasureMaps, markedCell, mostOfPicture, signedPercent, sizeOfMaps, strongestCell } from "./mattered_maps.js";
+import { pictureOrTable } from "./stacks.js";
 
 const [BAR, LINE, APART, NUMBER] = [98, 24, 16, 26]; // px: longest bar, row, between columns, number
 const TALL = 96; // px: the height of 100 % in the chart of shares
@@ -45,8 +46,7 @@ export function matteredView(trace, state, words, ask) {
       (unit) => state.set({ unit, word: "" })),
     ...(found.both ? [choice(words.over, [["source", words.sourceWords], ["prefix", words.prefixWords]],
       state.get("over"), (over) => state.set({ over }))] : []),
-    choice(words.as, [["picture", words.picture], ["table", words.table]], state.get("as"),
-      (as) => state.set({ as })),
+    pictureOrTable(state, words),
   ];
   const top = [
     chips(words.outputWord, found.rows, "written", (i) => i === found.row, (i) => state.set({ word: i, ...cursorOfRow(whole, found, i, state) })),
@@ -68,11 +68,7 @@ matteredView.needs = (trace, live) =>
   Boolean(trace.findings.attribution)
   || (live && (trace.writesText || trace.kind.writes === "label") && trace.sites.length > 0 && hasParts(trace.axes.picture));
 
-/**
- * Whether the input has words or cells; of an image as a single vector, no part belongs to a cell.
- *
- * @param {Axis | undefined} picture
- */
+/** Whether the input has words or cells; of an image as a single vector, no part belongs to a cell. @param {Axis | undefined} picture */
 function hasParts(picture) {
   return !picture || picture.tokens.length > 1;
 }
@@ -127,11 +123,7 @@ function titleOf(name, words) {
   return textOf(words.measures, name) ?? name;
 }
 
-/**
- * The output word of the one cursor of all views, if that is at one; otherwise the first that was written.
- *
- * @param {Trace} whole @param {Attribution} facts @param {Unit} unit @param {State} state
- */
+/** The output word of the one cursor of all views, if that is at one; otherwise the first that was written. @param {Trace} whole @param {Attribution} facts @param {Unit} unit @param {State} state */
 function rowOfCursor(whole, facts, unit, state) {
   const site = siteOf(whole, state);
   const first = firstWritten(whole, facts, unit);
@@ -141,11 +133,7 @@ function rowOfCursor(whole, facts, unit, state) {
   return unit === "pieces" ? Math.max(0, written - 1) : whole.axes[facts.own].words[written] ?? first;
 }
 
-/**
- * The one cursor of all views at an output word, so that the other views follow.
- *
- * @param {Trace} whole @param {Found} found @param {number} i @param {State} state
- */
+/** The one cursor of all views at an output word, so that the other views follow. @param {Trace} whole @param {Found} found @param {number} i @param {State} state */
 function cursorOfRow(whole, { facts, unit }, i, state) {
   const site = siteOf(whole, state);
   if (site.queries !== facts.own || !site.writes) return {};
@@ -154,22 +142,14 @@ function cursorOfRow(whole, { facts, unit }, i, state) {
   return { query: Math.max(0, token - (reads ? 0 : 1)), key: "" };
 }
 
-/**
- * The first word that the model wrote: in a language model the prompt comes before it.
- *
- * @param {Trace} whole @param {Attribution} facts @param {Unit} unit
- */
+/** The first word that the model wrote: in a language model the prompt comes before it. @param {Trace} whole @param {Attribution} facts @param {Unit} unit */
 function firstWritten(whole, facts, unit) {
   const prompt = whole.findings.prompt;
   if (unit === "pieces" || !facts.own) return Math.min(prompt, whole.steps.length - 1);
   return whole.axes[facts.own].words[prompt + 1] ?? 0;
 }
 
-/**
- * Whether the measures of a word can be ranked: with one source word they cannot.
- *
- * @param {Matrix} values
- */
+/** Whether the measures of a word can be ranked: with one source word they cannot. @param {Matrix} values */
 function ranked(values) {
   return values.some((row, i) => row.some((value, j) => i !== j && value !== null));
 }
@@ -185,11 +165,7 @@ function sourceWords(axis, unit) {
   return axis.texts.map((text, i) => [text, axis.words.flatMap((word, token) => (word === i ? [token] : []))]);
 }
 
-/**
- * A row of toggle buttons.
- *
- * @param {string} label @param {string[]} texts @param {string} name @param {(i: number) => boolean} isOn @param {(i: number) => void} onClick
- */
+/** A row of toggle buttons. @param {string} label @param {string[]} texts @param {string} name @param {(i: number) => boolean} isOn @param {(i: number) => void} onClick */
 function chips(label, texts, name, isOn, onClick) {
   return element("div", { class: "chips", role: "group", "aria-label": label },
     element("span", {}, label),
@@ -198,11 +174,7 @@ function chips(label, texts, name, isOn, onClick) {
     }, text)));
 }
 
-/**
- * The source words: a click occludes a word, another click restores it.
- *
- * @param {Found} found @param {Source[]} sources @param {State} state @param {Words} words @param {Ask | undefined} ask
- */
+/** The source words: a click occludes a word, another click restores it. @param {Found} found @param {Source[]} sources @param {State} state @param {Words} words @param {Ask | undefined} ask */
 function blanks(found, sources, state, words, ask) {
   /** @param {number} i */
   const isIn = (i) => !sources[i][1].some((token) => found.out.has(token));
@@ -213,11 +185,7 @@ function blanks(found, sources, state, words, ask) {
   return group;
 }
 
-/**
- * The occluded cells, and the selected one, which can be occluded.
- *
- * @param {FoundOnImage} found @param {State} state @param {Words} words @param {Ask | undefined} ask
- */
+/** The occluded cells, and the selected one, which can be occluded. @param {FoundOnImage} found @param {State} state @param {Words} words @param {Ask | undefined} ask */
 function cellsOut(found, state, words, ask) {
   const out = [...found.out].sort((a, b) => a - b);
   /** @param {number} cell */
@@ -231,22 +199,14 @@ function cellsOut(found, state, words, ask) {
   return group;
 }
 
-/**
- * Occludes tokens or cells, or restores them, and requests the new output.
- *
- * @param {Found} found @param {number[]} places @param {boolean} goes @param {State} state @param {Ask | undefined} ask
- */
+/** Occludes tokens or cells, or restores them, and requests the new output. @param {Found} found @param {number[]} places @param {boolean} goes @param {State} state @param {Ask | undefined} ask */
 function takeOut(found, places, goes, state, ask) {
   for (const place of places) found.out[goes ? "add" : "delete"](place);
   state.set({ blank: [...found.out].map((place) => place + found.before).sort((a, b) => a - b).join(" ") });
   ask?.();
 }
 
-/**
- * The layout of the figure.
- *
- * @param {Found} found
- */
+/** The layout of the figure. @param {Found} found */
 function placesOf(found) {
   const left = Math.ceil(16 + Math.max(...found.columns.map((word) => textWidth(word))));
   const wide = Math.max(BAR + NUMBER, ...found.titles.map((title) => textWidth(title, 12)));
@@ -294,20 +254,12 @@ function drawMeasures(surface, found, place, words, redraw = () => {}) {
   if (place.shares) drawShares(surface, found, place.shares, words);
 }
 
-/**
- * Blue, or orange for the effect of occlusion.
- *
- * @param {string} name @param {Surface} surface @param {number} shade
- */
+/** Blue, or orange for the effect of occlusion. @param {string} name @param {Surface} surface @param {number} shade */
 function hueOf(name, { theme }, shade) {
   return name === "blank" || name === "patch" ? EFFECT[theme] : colour(shade, theme);
 }
 
-/**
- * A bar is a share of the measure's total; a negative share is hollow.
- *
- * @param {Surface} surface @param {Found} found @param {ReturnType<typeof placesOf>["bars"]} place @param {Words} words
- */
+/** A bar is a share of the measure's total; a negative share is hollow. @param {Surface} surface @param {Found} found @param {ReturnType<typeof placesOf>["bars"]} place @param {Words} words */
 function drawBars(surface, found, { left, top, step }, words) {
   const ink = INK[surface.theme];
   surface.text(words.barsTitle(found.rows[found.row]), 8, 16, { size: 13 });
@@ -409,11 +361,7 @@ function markable(canvas, found, state, words) {
   return element("p", { class: "said" }, said);
 }
 
-/**
- * The same as tables: the measured values, correlations, shares.
- *
- * @param {Found} found @param {Words} words
- */
+/** The same as tables: the measured values, correlations, shares. @param {Found} found @param {Words} words */
 function measuresTables(found, words) {
   const { ranks, mean_ranks: mean, shares } = found.facts;
   /** @param {number | null} value @param {number} digits */

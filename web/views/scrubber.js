@@ -4,7 +4,8 @@ import { STEPS, choice, element, table } from "../dom.js";
 import { GREY, VEIL, beforeCells, brightness, cellBeside, cellUnder, drawLook, lookFigure } from "../picture.js";
 import { board, largest, readable, total } from "../trace.js";
 import { headChosen } from "../cursor.js";
-import { headChoices, valueChoice, valueChosen } from "./board.js";
+import { headChoices, readingChoices, valueChoice, valueChosen } from "./board.js";
+import { pictureOrTable } from "./stacks.js";
 
 const [LARGE, SMALL] = [460, 84];
 
@@ -120,10 +121,8 @@ function controlsOf(parts, sites, site, state, words) {
     choice(words.head, headChoices(site, words), String(headChosen(site, state)), pick("head")),
     valueChoice(site, state, words),
     choice(words.smooth, [["smooth", words.smoothly], ["cells", words.byCells]], state.get("smooth"), pick("smooth")),
-    choice(words.as, [["picture", words.picture], ["table", words.table]], state.get("as"), pick("as"))];
-  if (site.writes) controls.splice(3, 0,
-    choice(words.reading, [["writes", words.writes], ["reads", words.reads]], state.get("reading"), pick("reading")),
-    choice(words.unit, [["words", words.words], ["pieces", words.pieces]], state.get("unit"), pick("unit")));
+    pictureOrTable(state, words)];
+  if (site.writes) controls.splice(3, 0, ...readingChoices(site, state, words));
   if (parts.length > 1) {
     controls.unshift(choice(words.part, parts.map((each) => [each, words[each]]), site.part,
       (part) => state.set({ part, layer: "", query: "", key: "" })));

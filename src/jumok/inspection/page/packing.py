@@ -28,6 +28,7 @@ decoder's layer of width 128."""
 
 COMMENT = re.compile(r"^[ \t]*(?:/\*\*(?:[^*]|\*(?!/))*\*/|//[^\n]*)\n", re.MULTILINE)
 BEHIND = re.compile(r"(?<=[;,:{}()\[\]]) // [^\n\"'`]*$", re.MULTILINE)
+TYPE = re.compile(r"/\*\* @type (?:[^*]|\*(?!/))*\*/ ")
 INDENT = re.compile(r"^[ \t]+", re.MULTILINE)
 
 
@@ -66,12 +67,12 @@ def lettered(content: bytes) -> str:
 
 
 def bare(script: str) -> str:
-    """The script without indentation, and without comments that end a line or are one.
+    """The script without indentation, types, and comments that end a line or are one.
 
     The page's source has no texts of several lines, in which these would mean something; a comment
     behind code is left where it has a quotation mark, because it may be in a text.
     """
-    return INDENT.sub("", BEHIND.sub("", COMMENT.sub("", script)))
+    return INDENT.sub("", TYPE.sub("", BEHIND.sub("", COMMENT.sub("", script))))
 
 
 def packed_search(tree: SearchTree) -> dict[str, object]:
