@@ -77,14 +77,17 @@ def names_in(data: object) -> set[str]:
     return set()
 
 
-def wrong(tmp_path: Path, typed: list[tuple[str, object]]) -> str:
+def wrong(tmp_path: Path, typed: list[tuple[str, object]], *types: Path) -> str:
     """What the compiler says of data with the types that they should have."""
     lines = [f"const data{i}: {kind} = {json.dumps(each)};" for i, (kind, each) in enumerate(typed)]
     file = tmp_path / "data.ts"
     file.write_text("\n".join([*lines, "export {};"]), "utf-8")
     options = ["--ignoreConfig", "--noEmit", "--strict", "--target", "es2023"]
     ran = subprocess.run(
-        [str(TSC), *options, str(TYPES), str(file)], capture_output=True, text=True, check=False
+        [str(TSC), *options, str(TYPES), *map(str, types), str(file)],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     return ran.stdout + ran.stderr
 

@@ -56,7 +56,11 @@ export function drawGround(surface, scene, moment) {
   for (let column = 0; column < until; column++) readBands(surface, /** @type {Reading} */ (scene), column, 1, moment.kind === "write");
 }
 
-/** What stays while a word is written: those that are there already, and the image as the word attends to it. @param {Surface} surface @param {Scene} scene @param {Moment} moment */
+/**
+ * What stays while a word is written: those that are there already, and the image as the word attends to it.
+ *
+ * @param {Surface} surface @param {Scene} scene @param {Moment} moment
+ */
 export function drawWritten(surface, scene, moment) {
   const { flow, place } = scene;
   if (flow.write && flow.read) {
@@ -82,7 +86,11 @@ export function drawPassed(surface, scene, { row }, from, to) {
   }
 }
 
-/** How many layers a word has behind it when its moment has happened by a share. @param {Scene} scene @param {Moment} moment @param {number} share */
+/**
+ * How many layers a word has behind it when its moment has happened by a share.
+ *
+ * @param {Scene} scene @param {Moment} moment @param {number} share
+ */
 export function passedBy({ flow }, moment, share) {
   return moment.kind === "write" ? Math.floor(reachedBy(flow, share)) : 0;
 }
@@ -115,7 +123,11 @@ export function drawMoving(surface, scene, moment, share, whole = null) {
   outcome(surface, scene, row, arrived);
 }
 
-/** Frames the blocks of the layer in which the words are. @param {Surface} surface @param {Scene} scene @param {Moment} moment @param {number} share */
+/**
+ * Frames the blocks of the layer in which the words are.
+ *
+ * @param {Surface} surface @param {Scene} scene @param {Moment} moment @param {number} share
+ */
 function atWork(surface, { flow, place }, moment, share) {
   if (moment.kind === "outcome") return;
   const column = moment.kind === "read" ? moment.column : Math.floor(reachedBy(flow, share));
@@ -140,7 +152,11 @@ function titles(surface, { flow, place, words }) {
   if (flow.write) surface.text(words.flowMemory, /** @type {number} */ (place.read.x.at(-1)), place.top + place.tall + 12, { ...style, align: "center" });
 }
 
-/** A block: the number of its layer, and a bar for the effect of each head, or a mark where it was not computed. @param {Surface} surface @param {import("./layout.js").Block} block */
+/**
+ * A block: the number of its layer, and a bar for the effect of each head, or a mark where it was not computed.
+ *
+ * @param {Surface} surface @param {import("./layout.js").Block} block
+ */
 function drawBlock(surface, { kind, part, layer, x, y, wide }) {
   surface.rect(x, y, wide, BLOCK, TINT[surface.theme]);
   surface.frame(x + 0.5, y + 0.5, wide - 1, BLOCK - 1, LANE[surface.theme], 1);
@@ -325,7 +341,11 @@ function writeBands(surface, { flow, place }, row, i, share) {
   if (share === 1) surface.disc(to[0], to[1], 4.5, `rgb(${BAND[surface.theme]})`);
 }
 
-/** All ends of what was read, which the label follows from: lines, because no weights belong to them. @param {Surface} surface @param {Reading} scene @param {number} share */
+/**
+ * All ends of what was read, which the label follows from: lines, because no weights belong to them.
+ *
+ * @param {Surface} surface @param {Reading} scene @param {number} share
+ */
 function gather(surface, { flow, place, trace, row }, share) {
   const side = place.read;
   const gaps = trace.kind.writes === "gaps";
@@ -338,7 +358,11 @@ function gather(surface, { flow, place, trace, row }, share) {
   }
 }
 
-/** The most probable tokens of a row's step, as bars. @param {Surface} surface @param {Scene} scene @param {number} row @param {number} share */
+/**
+ * The most probable tokens of a row's step, as bars.
+ *
+ * @param {Surface} surface @param {Scene} scene @param {number} row @param {number} share
+ */
 function outcome(surface, { flow, place, trace }, row, share) {
   const found = predictionOf(trace, flow, row);
   if (!found) return;
@@ -357,7 +381,11 @@ function outcome(surface, { flow, place, trace }, row, share) {
   });
 }
 
-/** The columns with the largest weights of a row, the largest first; sorted once. @param {Module} part @param {number} row @param {number} count */
+/**
+ * The columns with the largest weights of a row, the largest first; sorted once.
+ *
+ * @param {Module} part @param {number} row @param {number} count
+ */
 function strongest(part, row, count) {
   const { map } = part;
   const width = map.columns.length;

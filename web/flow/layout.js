@@ -137,7 +137,11 @@ export function fedOf(trace, layer) {
   return last && trace.walk?.sites[last.site.name]?.arrays.fed ? last : null;
 }
 
-/** The blocks of a side, from the top: self-attention, cross-attention, feed-forward. @param {Side} side @param {Places} places @param {Trace} trace */
+/**
+ * The blocks of a side, from the top: self-attention, cross-attention, feed-forward.
+ *
+ * @param {Side} side @param {Places} places @param {Trace} trace
+ */
 function blocksOf(side, { x, gap }, trace) {
   const wide = Math.min(gap - 4, 132);
   const row = (/** @type {number} */ number) => 16 + number * (TITLE + BLOCK + BETWEEN) + TITLE;

@@ -97,7 +97,11 @@ function effectsOf(trace, site, most) {
   return heads ? heads.map((steps) => Math.abs(total(steps)) / most) : null;
 }
 
-/** The weight of a word, or a cell, in a module for a row. @param {Module} module @param {number} row @param {number} column */
+/**
+ * The weight of a word, or a cell, in a module for a row.
+ *
+ * @param {Module} module @param {number} row @param {number} column
+ */
 export function weightOf({ map }, row, column) {
   return Math.max(0, map.values[row * map.columns.length + column]);
 }

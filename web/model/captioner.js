@@ -9,7 +9,11 @@ import { sitesOf, stepsOf, textAxis } from "./recorded.js";
 import { END, START, Tokenizer, strip } from "./tokenizer.js";
 
 export class Captioner extends ReadsPhotographs {
-  /** `facts`: what `systems/in_page/captioner.py` writes; `blobs`: the bytes beside it, by name. @param {CaptionerFacts} facts @param {Blobs} blobs */
+  /**
+   * `facts`: what `systems/in_page/captioner.py` writes; `blobs`: the bytes beside it, by name.
+   *
+   * @param {CaptionerFacts} facts @param {Blobs} blobs
+   */
   static async load(facts, blobs) {
     const engine = await Engine.load(blobs.wasm, { ...facts.engine, contents: blobs.model });
     return new Captioner(facts, new Tokenizer(facts.tokenizer, blobs.charsmap ?? null), engine);
@@ -24,7 +28,11 @@ export class Captioner extends ReadsPhotographs {
     this.encoder = new ImageEncoder(engine, facts.encoder);
   }
 
-  /** The trace of a photograph; `milliseconds` says how long it took, without the scaling. @param {string | undefined} picture @param {Waiting} [waiting] */
+  /**
+   * The trace of a photograph; `milliseconds` says how long it took, without the scaling.
+   *
+   * @param {string | undefined} picture @param {Waiting} [waiting]
+   */
   async look(picture, waiting) {
     const began = performance.now();
     const given = this.photograph(picture);

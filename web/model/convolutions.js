@@ -14,13 +14,21 @@ import { linear, measures, positive } from "./layers.js";
 const VECTORS = /** @type {const} */ (["query", "key", "value"]);
 
 export class Convolutions {
-  /** `facts`: what `PageLayers.convolutions` writes. @param {import("./engine.js").Engine} engine @param {StoredConvolutions} facts */
+  /**
+   * `facts`: what `PageLayers.convolutions` writes.
+   *
+   * @param {import("./engine.js").Engine} engine @param {StoredConvolutions} facts
+   */
   constructor(engine, facts) {
     this.engine = engine;
     this.facts = facts;
   }
 
-  /** The cells of the last stage, and what those of earlier stages have seen of each other. @param {import("./pixels.js").Pixels} pixels */
+  /**
+   * The cells of the last stage, and what those of earlier stages have seen of each other.
+   *
+   * @param {import("./pixels.js").Pixels} pixels
+   */
   read({ width, height, bytes }) {
     const { stem, stages, norm } = this.facts;
     const values = Float32Array.from(bytes, (byte) => Math.fround(byte / 127.5) - 1);
@@ -74,7 +82,12 @@ export class Convolutions {
     return this.linear({ ...image, values: found }, output);
   }
 
-  /** The positive part of an image whose groups of channels are normed. @param {Image} image @param {StoredNorm} norm @returns {Image} */
+  /**
+   * The positive part of an image whose groups of channels are normed.
+   *
+   * @param {Image} image @param {StoredNorm} norm
+   * @returns {Image}
+   */
   bent({ rows, columns, channels, values }, { groups, gain, bias }) {
     const [gains, biases] = [this.engine.numbers(gain), this.engine.numbers(bias)];
     const [cells, width] = [rows * columns, channels / groups];
@@ -90,7 +103,12 @@ export class Convolutions {
     return { rows, columns, channels, values: out };
   }
 
-  /** The neighbours of each cell side by side, through a linear layer; zeros are around the image. @param {Image} image @param {StoredConvolution} layer @returns {Image} */
+  /**
+   * The neighbours of each cell side by side, through a linear layer; zeros are around the image.
+   *
+   * @param {Image} image @param {StoredConvolution} layer
+   * @returns {Image}
+   */
   convolved({ rows, columns, channels, values }, layer) {
     const { kernel, stride, outputs } = layer;
     const edge = Math.floor(kernel / 2);

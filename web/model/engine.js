@@ -129,7 +129,11 @@ export class Engine {
     return new Kind(this.code.memory.buffer, at, length).slice();
   }
 
-  /** What an encoder alone makes of tokens: its states (positions, dim), and what its layers have seen. @param {ArrayLike<number>} tokens */
+  /**
+   * What an encoder alone makes of tokens: its states (positions, dim), and what its layers have seen.
+   *
+   * @param {ArrayLike<number>} tokens
+   */
   encoded(tokens) {
     const session = this.open(tokens, NOTHING);
     try {
@@ -237,7 +241,8 @@ class Session {
   attention(shapes) {
     const { code, engine, session } = this;
     const { heads, kvHeads, headDim, valueDim } = engine;
-    const parts = (/** @type {(part: number, layers: number, rows: number, columns: number) => Float32Array} */ pick) => Object.fromEntries(Object.entries(shapes).map(([part, shape], number) => [part, pick(number, ...shape)]));
+    /** @param {(part: number, layers: number, rows: number, columns: number) => Float32Array} pick */
+    const parts = (pick) => Object.fromEntries(Object.entries(shapes).map(([part, shape], number) => [part, pick(number, ...shape)]));
     return {
       weights: parts((number, layers, rows, columns) =>
         engine.read(Float32Array, code.jumok_weights(session, number), layers * heads * rows * columns)),
@@ -246,7 +251,11 @@ class Session {
     };
   }
 
-  /** What `attention` gives for all parts, and the most probable tokens after every prefix of `written`. @param {number[]} written */
+  /**
+   * What `attention` gives for all parts, and the most probable tokens after every prefix of `written`.
+   *
+   * @param {number[]} written
+   */
   seen(written) {
     const { code, engine, session } = this;
     const { encoderLayers, decoderLayers, crossLayers } = engine;

@@ -200,6 +200,7 @@ interface TextClassifierFacts extends ModelFacts, AttentionFacts {
 }
 
 interface ImageClassifierFacts extends ModelFacts {
+  recomputed: boolean;
   shape: PictureShape;
   labels: string[];
   convolutions: StoredConvolutions;

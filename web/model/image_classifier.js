@@ -9,7 +9,11 @@ import { addressOf } from "./pixels.js";
 import { packed } from "./recorded.js";
 
 export class ImageClassifier extends ReadsPhotographs {
-  /** `facts`: what `systems/in_page/image_classifier.py` writes; `blobs`: the bytes beside it, by name. @param {ImageClassifierFacts} facts @param {Blobs} blobs */
+  /**
+   * `facts`: what `systems/in_page/image_classifier.py` writes; `blobs`: the bytes beside it, by name.
+   *
+   * @param {ImageClassifierFacts} facts @param {Blobs} blobs
+   */
   static async load(facts, blobs) {
     return new ImageClassifier(facts, await Engine.load(blobs.wasm, { ...facts.engine, contents: blobs.model }));
   }
@@ -22,7 +26,11 @@ export class ImageClassifier extends ReadsPhotographs {
     this.convolutions = new Convolutions(engine, facts.convolutions);
   }
 
-  /** The trace of a photograph; `milliseconds` says how long it took, without the scaling. @param {string | undefined} picture */
+  /**
+   * The trace of a photograph; `milliseconds` says how long it took, without the scaling.
+   *
+   * @param {string | undefined} picture
+   */
   look(picture) {
     const began = performance.now();
     const { name, pixels } = this.photograph(picture);

@@ -18,7 +18,11 @@ export class ImageEncoder {
     engine.add(engine.base + table, this.cells);
   }
 
-  /** The Memory (positions, dim) of pixels, and the attention between its cells; null: there is none. @param {import("./pixels.js").Pixels} pixels */
+  /**
+   * The Memory (positions, dim) of pixels, and the attention between its cells; null: there is none.
+   *
+   * @param {import("./pixels.js").Pixels} pixels
+   */
   read(pixels) {
     return this.told(this.written(this.convolutions.read(pixels).image));
   }
@@ -27,7 +31,8 @@ export class ImageEncoder {
   written({ rows, columns, values }) {
     const { project, positions, squeeze, inner, outer } = this.facts;
     const cells = rows * columns;
-    const through = (/** @type {StoredLayer} */ layer, /** @type {number} */ count, /** @type {Float32Array} */ given) => linear(this.engine, layer, count, given);
+    /** @param {StoredLayer} layer @param {number} count @param {Float32Array} given */
+    const through = (layer, count, given) => linear(this.engine, layer, count, given);
     if (project) {
       const states = through(project, cells, values); // which may move the engine's memory
       const places = this.engine.numbers(positions);
@@ -48,7 +53,11 @@ export class ImageEncoder {
     return { memory, seen };
   }
 
-  /** Each state with a mean of 0 and a variance of 1, times a gain, plus a bias. @param {Float32Array} states @param {number} dim @param {Pair<StoredNumbers>} arrays */
+  /**
+   * Each state with a mean of 0 and a variance of 1, times a gain, plus a bias.
+   *
+   * @param {Float32Array} states @param {number} dim @param {Pair<StoredNumbers>} arrays
+   */
   normed(states, dim, arrays) {
     const [gain, bias] = arrays.map((each) => this.engine.numbers(each));
     const out = new Float32Array(states.length);

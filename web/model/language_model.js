@@ -10,7 +10,11 @@ import { END, START, isWritable } from "./tokenizer.js";
 /** @typedef {ReturnType<typeof import("../sampling.js").writingOf>} Writing */
 
 export class LanguageModel {
-  /** `facts`: what `systems/in_page/language_model.py` writes; `blobs`: the bytes beside it, by name. @param {LanguageModelFacts} facts @param {Blobs} blobs */
+  /**
+   * `facts`: what `systems/in_page/language_model.py` writes; `blobs`: the bytes beside it, by name.
+   *
+   * @param {LanguageModelFacts} facts @param {Blobs} blobs
+   */
   static async load(facts, blobs) {
     const engine = await Engine.load(blobs.wasm, { ...facts.engine, contents: blobs.model });
     return new LanguageModel(facts, textTokenizer(facts.tokenizer, blobs.charsmap ?? null), engine);
@@ -106,7 +110,11 @@ export class LanguageModel {
     };
   }
 
-  /** The answer to a request of the page; `waiting`: see `pacer`. @param {Question & { writing: Writing }} question @param {Waiting} [waiting] */
+  /**
+   * The answer to a request of the page; `waiting`: see `pacer`.
+   *
+   * @param {Question & { writing: Writing }} question @param {Waiting} [waiting]
+   */
   answer({ writing, ...question }, waiting) {
     return answered((text) => this.look(text, writing, waiting), question);
   }

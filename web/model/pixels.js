@@ -11,7 +11,11 @@ import { Refused } from "./answering.js";
 const BITS = 22;
 const [LONGEST_SIDE, MOST_PIXELS] = [16384, 64_000_000]; // data/files/images.py
 
-/** The pixels of a file, (height, width, 3) in bytes, upright as its EXIF data says, without colour management. @param {File} file */
+/**
+ * The pixels of a file, (height, width, 3) in bytes, upright as its EXIF data says, without colour management.
+ *
+ * @param {File} file
+ */
 export async function decoded(file) {
   /** @type {ImageBitmap} */
   let bitmap;
@@ -42,7 +46,11 @@ function onWhite(colour, alpha) {
   return (((sum >> 8) + sum) >> 8) >> 7;
 }
 
-/** For each pixel of the scaled line the first pixel that it is made of, and their weights. @param {number} before @param {number} after */
+/**
+ * For each pixel of the scaled line the first pixel that it is made of, and their weights.
+ *
+ * @param {number} before @param {number} after
+ */
 function weightsOf(before, after) {
   const scale = before / after;
   const reach = Math.max(scale, 1);
@@ -86,8 +94,10 @@ function scaledLines(bytes, lines, before, after, [line, step], [newLine, newSte
  * @returns {Pixels}
  */
 export function scaled({ width, height, bytes }, shape) {
-  const rows = (/** @type {Uint8Array} */ from, /** @type {number} */ count) => scaledLines(from, count, width, shape.width, [width * 3, 3], [shape.width * 3, 3]);
-  const columns = (/** @type {Uint8Array} */ from, /** @type {number} */ count) => scaledLines(from, count, height, shape.height, [3, count * 3], [3, count * 3]);
+  /** @param {Uint8Array} from @param {number} count */
+  const rows = (from, count) => scaledLines(from, count, width, shape.width, [width * 3, 3], [shape.width * 3, 3]);
+  /** @param {Uint8Array} from @param {number} count */
+  const columns = (from, count) => scaledLines(from, count, height, shape.height, [3, count * 3], [3, count * 3]);
   const columnsFirst = height > shape.height && height - shape.height > 2 * (width - shape.width);
   const coloured = columnsFirst ? rows(columns(bytes, width), shape.height) : columns(rows(bytes, height), shape.width);
   return { width: shape.width, height: shape.height, bytes: shape.colours === 1 ? greyOf(coloured) : coloured };

@@ -32,7 +32,11 @@ export class Profile {
   }
 }
 
-/** Without capitals, decomposed; all digits are alike. Of "ß" the capital is "SS", as for Python's casefold. @param {string} word */
+/**
+ * Without capitals, decomposed; all digits are alike. Of "ß" the capital is "SS", as for Python's casefold.
+ *
+ * @param {string} word
+ */
 function plain(word) {
   return word.toUpperCase().toLowerCase().replaceAll("ς", "σ").normalize("NFKD").replace(/[1-9]/gu, "0");
 }

@@ -26,7 +26,8 @@ export function byUnigrams(letters, table) {
   const { ids, scores, most, least, longest, defined, unknown } = table;
   const unseen = Math.fround(least - 10);
   const best = Array.from({ length: letters.length + 1 }, () => ({ from: -1, score: 0, id: -1 }));
-  const reach = (/** @type {number} */ end, /** @type {number} */ from, /** @type {number} */ score, /** @type {number} */ id) => {
+  /** @param {number} end @param {number} from @param {number} score @param {number} id */
+  const reach = (end, from, score, id) => {
     const node = best[end];
     if (node.from === -1 || score > node.score) Object.assign(node, { from, score, id });
   };

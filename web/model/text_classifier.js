@@ -8,7 +8,11 @@ import { sitesOf, textAxis } from "./recorded.js";
 import { END, START, Tokenizer, isWritable } from "./tokenizer.js";
 
 export class TextClassifier {
-  /** `facts`: what `systems/in_page/text_classifier.py` writes; `blobs`: the bytes beside it, by name. @param {TextClassifierFacts} facts @param {Blobs} blobs */
+  /**
+   * `facts`: what `systems/in_page/text_classifier.py` writes; `blobs`: the bytes beside it, by name.
+   *
+   * @param {TextClassifierFacts} facts @param {Blobs} blobs
+   */
   static async load(facts, blobs) {
     const engine = await Engine.load(blobs.wasm, { ...facts.engine, contents: blobs.model });
     return new TextClassifier(facts, new Tokenizer(facts.tokenizer, blobs.charsmap ?? null), engine);
@@ -21,7 +25,12 @@ export class TextClassifier {
     this.engine = engine;
   }
 
-  /** The trace of a text, of a long one of its beginning; `milliseconds` says how long it took. @param {string} text @returns {RawAnswer} */
+  /**
+   * The trace of a text, of a long one of its beginning; `milliseconds` says how long it took.
+   *
+   * @param {string} text
+   * @returns {RawAnswer}
+   */
   look(text) {
     const began = performance.now();
     if (!isWritable(text)) throw new Refused("faultHalf");

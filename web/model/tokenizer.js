@@ -22,7 +22,11 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 const strict = new TextDecoder("utf-8", { ignoreBOM: true, fatal: true });
 
-/** The text in NFC, without invisible characters in words, and with control characters and line breaks replaced by spaces. @param {string} text */
+/**
+ * The text in NFC, without invisible characters in words, and with control characters and line breaks replaced by spaces.
+ *
+ * @param {string} text
+ */
 export function normalize(text) {
   return text.replace(BLANKS, " ").replace(INVISIBLE, "").replace(JOINERS, "").normalize("NFC");
 }
@@ -99,7 +103,11 @@ export class Tokenizer {
     return removeExtra ? out.replace(/▁+$/u, "") : out;
   }
 
-  /** The text in parts: user-defined symbols as they are, and other characters replaced by the rules. @param {string} text */
+  /**
+   * The text in parts: user-defined symbols as they are, and other characters replaced by the rules.
+   *
+   * @param {string} text
+   */
   *replacedParts(text) {
     if (!this.charsmap && !this.symbols.length) {
       yield* text;

@@ -10,7 +10,11 @@ import { END, START, Tokenizer, isWritable, normalize, strip, withSpaces } from 
 const WORD = /[\p{L}\p{N}]/u;
 
 export class Translator {
-  /** `facts`: what `systems/in_page/translator.py` writes; `blobs`: the bytes beside it, by name. @param {TranslatorFacts} facts @param {Blobs} blobs */
+  /**
+   * `facts`: what `systems/in_page/translator.py` writes; `blobs`: the bytes beside it, by name.
+   *
+   * @param {TranslatorFacts} facts @param {Blobs} blobs
+   */
   static async load(facts, blobs) {
     const engine = await Engine.load(blobs.wasm, { ...facts.engine, contents: blobs.model });
     return new Translator(facts, new Tokenizer(facts.tokenizer, blobs.charsmap ?? null), engine);
@@ -31,7 +35,11 @@ export class Translator {
     return { ...rules, longest: Math.min(Math.max(Math.floor(ratio * count) + extra, rules.minimum, 1), most) };
   }
 
-  /** The trace of a text; `milliseconds` says how long it took, the tokens' names included. @param {string} given @param {Waiting} [waiting] */
+  /**
+   * The trace of a text; `milliseconds` says how long it took, the tokens' names included.
+   *
+   * @param {string} given @param {Waiting} [waiting]
+   */
   async look(given, waiting) {
     const began = performance.now();
     if (!isWritable(given)) throw new Refused("faultHalf");

@@ -81,7 +81,11 @@ export function afterScene(walk, words, onSay) {
   };
 }
 
-/** The most probable tokens: their logits, and what the softmax makes of them. @param {NonNullable<Walked["prediction"]>} prediction @param {Names} names */
+/**
+ * The most probable tokens: their logits, and what the softmax makes of them.
+ *
+ * @param {NonNullable<Walked["prediction"]>} prediction @param {Names} names
+ */
 function logitsOf({ entries, step }, names) {
   const rows = entries.map(({ token, logit, probability }) => {
     const fill = element("i", {});

@@ -28,11 +28,13 @@ const [STRIP, LONG, PICTURE] = [250, 640, 132]; // px
 export function attentionScene(trace, site, walk, words, onSay) {
   const names = words.walkNames;
   const narrow = document.documentElement.clientWidth < 700;
-  const strip = (/** @type {string} */ label, /** @type {Vector} */ values, /** @type {number} */ most, wide = STRIP) =>
+  /** @param {string} label @param {Vector} values @param {number} most */
+  const strip = (label, values, most, wide = STRIP) =>
     new Strip(label, values.length, { most, wide: narrow ? 330 : wide, onSay });
   /** @type {import("./strips.js").Scale[]} */
   const scales = [];
-  const scaleOf = (/** @type {string} */ name, /** @type {Vector[]} */ ...vectors) => {
+  /** @param {string} name @param {...Vector} vectors */
+  const scaleOf = (name, ...vectors) => {
     const most = mostIn(...vectors);
     scales.push({ name, most });
     return most;

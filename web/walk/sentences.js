@@ -45,7 +45,11 @@ import { lengthOf, meanOf, spreadOf } from "./steps.js";
  * @typedef {{ [N in keyof Said]: (said: Said[N]) => string }} Says
  */
 
-/** What a norm does with these numbers; `rms` is null where the mean is subtracted. @param {Vector} values @param {string} name */
+/**
+ * What a norm does with these numbers; `rms` is null where the mean is subtracted.
+ *
+ * @param {Vector} values @param {string} name
+ */
 function normed(values, name) {
   const rms = name === "RMSNorm" ? Math.sqrt(meanOf(values.map((value) => value * value))) : null;
   return { mean: meanOf(values), spread: spreadOf(values), rms, name };

@@ -224,8 +224,10 @@ export function walkOf(trace, site, head, query) {
 export function momentsOf(walk, site) {
   /** @type {Moment[]} */
   const moments = [];
-  const add = (/** @type {Op} */ op, /** @type {Moment["key"]} */ key = null, sweep = 900, hold = 2600) => moments.push({ op, key, sweep, hold });
-  const each = (/** @type {Op} */ op, /** @type {number} */ first, /** @type {number} */ next) => {
+  /** @param {Op} op @param {Moment["key"]} key */
+  const add = (op, key = null, sweep = 900, hold = 2600) => moments.push({ op, key, sweep, hold });
+  /** @param {Op} op @param {number} first @param {number} next */
+  const each = (op, first, next) => {
     walk.rows.forEach((key, n) => add(op, key, n ? next : first, n ? 500 : 2200));
     if (walk.others.length) add(op, "others", next, 1500);
   };
@@ -271,7 +273,11 @@ export function stageOf(op, walk) {
   return stage === "softmax" && (walk.linear || !walk.redone) ? "weights" : stage;
 }
 
-/** The stages in their order, each once: the parts of the path above the picture. @param {Moment[]} moments @param {Walked} walk */
+/**
+ * The stages in their order, each once: the parts of the path above the picture.
+ *
+ * @param {Moment[]} moments @param {Walked} walk
+ */
 export function stagesOf(moments, walk) {
   return [...new Set(moments.map(({ op }) => stageOf(op, walk)))];
 }

@@ -16,7 +16,11 @@ export function mostIn(...vectors) {
   return most;
 }
 
-/** Sets a text that may be the same: then nothing has to be laid out again. @param {HTMLElement} node @param {string} text */
+/**
+ * Sets a text that may be the same: then nothing has to be laid out again.
+ *
+ * @param {HTMLElement} node @param {string} text
+ */
 export function put(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
@@ -162,7 +166,12 @@ export function rampOf(scales, words) {
   return element("p", { class: "muted scale walk-legend" }, "− ", canvas, ` + — ${words.walkLegend(scales)}.`);
 }
 
-/** A text as formulas are written: numbers in bold, W_Q with a subscript, e^(x) with a superscript. @param {string} text @returns {(string | HTMLElement)[]} */
+/**
+ * A text as formulas are written: numbers in bold, W_Q with a subscript, e^(x) with a superscript.
+ *
+ * @param {string} text
+ * @returns {(string | HTMLElement)[]}
+ */
 export function written(text) {
   return text.split(/(W_[A-Z]|e\^\([^)]*\)|−?\d+(?:[.,]\d+)*(?:\s?%)?)/u).map((part, i) => {
     if (i % 2 === 0) return part;
