@@ -9,9 +9,9 @@ const LINK = /^(\d+)([-p?])(\d+)$/;
  * marks of a map's cells; `fault` is the first part that is not a link between two of the words.
  *
  * @param {string} text @param {Linked} map
+ * @returns {{ signs: Map<number, string>, fault: string }}
  */
 export function parseGold(text, map) {
-  /** @type {Map<number, string>} */
   const signs = new Map();
   for (const each of text.split(/\s+/).filter(Boolean)) {
     const [, source, sign, target] = each.match(LINK) ?? [];

@@ -28,12 +28,12 @@ export function still() {
  * that it opens at. `shows`: until where it plays by itself, if `once`, when it is first seen, and [sweep, hold] there
  * and in films. `draw` draws a moment that has happened by a share; `tell` says it.
  *
+ * Returns the bar of buttons; `go(to, moving)`; `redraw()`, where the picture has changed its size;
+ * `film(node)`, what plays in a node from beginning to end, as films want it.
+ *
  * @template {Moment} M
  * @param {{ name: string, stage: HTMLElement, moments: M[], at: number, shows: { to: number, once: boolean, pace: (moment: M) => number[] },
  *   state: State, words: Words, draw: (at: number, share: number) => void, tell: (at: number, now: Now) => void }} options
- *
- * Returns the bar of buttons; `go(to, moving)`; `redraw()`, where the picture has changed its size;
- * `film(node)`, what plays in a node from beginning to end, as films want it.
  */
 export function player({ name, stage, moments, at: first, shows, state, words, draw, tell }) {
   const last = moments.length - 1;

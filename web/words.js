@@ -14,14 +14,9 @@ import { FLOW } from "./words_flow.js";
 import { WALK } from "./words_walk.js";
 
 /**
- * @satisfies {TextsWith<{
- *   segments: (shown: number, all: number) => string,
- *   inPage: (weights: number, precision: string, milliseconds: number) => string,
- *   viewsShow: (shown: number, all: number) => string,
- *   layerNumber: (number: number) => string,
- *   meanOf: (steps: string[]) => string,
- *   ofHeads: (cell: string, kind: string, all: string, head: number, weight: string) => string,
- * }>}
+ * @satisfies {TextsWith<Record<"segments" | "viewsShow", (shown: number, all: number) => string> & {
+ *   inPage: (weights: number, precision: string, milliseconds: number) => string, layerNumber: (number: number) => string,
+ *   meanOf: (steps: string[]) => string, ofHeads: (cell: string, kind: string, all: string, head: number, weight: string) => string }>}
  */
 export const WORDS = {
   en: {
