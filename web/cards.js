@@ -1,7 +1,7 @@
 /** The page of head cards. All its data is in the page; it sends no requests. */
 
 import { CARD_WORDS } from "./cards_words.js";
-import { byId, download, element } from "./dom.js";
+import { byId, download, element, refill } from "./dom.js";
 import { State } from "./state.js";
 import { fileName } from "./taking/names.js";
 import { dress, whenSystemTurns } from "./theme.js";
@@ -24,7 +24,6 @@ function showCards(raw, root) {
 
   function render() {
     dress(state.get("theme"));
-    const focused = document.activeElement?.id;
     const lang = state.get("lang");
     /** @type {CardWords} */
     const words = CARD_WORDS[lang === "ko" ? "ko" : "en"];
@@ -39,13 +38,12 @@ function showCards(raw, root) {
       onclick: () => state.set({ lang: lang === "ko" ? "en" : "ko" }),
     }, lang === "ko" ? "English" : "한국어");
     const names = raw.models.map(({ name }) => name).join(" → ");
-    root.replaceChildren(
+    refill(root,
       element("header", {}, element("h1", {}, words.title, element("small", {}, names)), language,
         element("p", { class: "help" }, words.over[raw.unit](raw.count.toLocaleString(lang), raw.data))),
       element("section", { id: "panel", class: "alone" }, element("p", { class: "help" }, view.help),
         element("form", { class: "controls" }, ...view.controls, ...saveButtons(view, fileName(names, "heads", raw.data), words)), ...view.body),
     );
-    if (focused) document.getElementById(focused)?.focus();
   }
   render();
 }

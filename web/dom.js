@@ -21,6 +21,23 @@ export function element(name, attributes = {}, ...children) {
 }
 
 /**
+ * Gives a node other children. By their ids, the focus, the text of a field that has it, and what is open stay.
+ *
+ * @param {HTMLElement} node
+ * @param {...(Node | string)} children
+ */
+export function refill(node, ...children) {
+  const focused = node.contains(document.activeElement) ? document.activeElement : null;
+  const open = [...node.querySelectorAll("details[open][id]")].map(({ id }) => id);
+  node.replaceChildren(...children);
+  for (const id of open) document.getElementById(id)?.setAttribute("open", "");
+  if (!focused?.id) return;
+  const same = document.getElementById(focused.id);
+  if (same instanceof HTMLInputElement && focused instanceof HTMLInputElement) same.value = focused.value;
+  same?.focus({ preventScroll: true });
+}
+
+/**
  * Listeners that show what a click would choose: for a mouse and a keyboard; a finger clicks at once, and must not miss.
  *
  * @param {() => void} act

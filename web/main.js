@@ -3,7 +3,7 @@
 import { UNCHANGED, after, changed, changes, isOf } from "./changes.js";
 import { besideView } from "./compare/beside.js";
 import { pinRow, pinboard } from "./compare/pin.js";
-import { byId, element } from "./dom.js";
+import { byId, element, refill } from "./dom.js";
 import { siteOf } from "./cursor.js";
 import { goldText } from "./gold.js";
 import { asker, header, receiverAt, serverAt } from "./header.js";
@@ -194,10 +194,7 @@ export function start(raw, root, { answer = raw.token ? serverAt(raw.token) : un
   }
 
   function render() {
-    const focused = document.activeElement;
-    const typed = focused instanceof HTMLInputElement && focused.matches("#panel input") ? focused.value : null;
-    const inPanel = Boolean(focused?.closest("#panel"));
-    const open = [...document.querySelectorAll("#panel details[open][id]")].map(({ id }) => id);
+    const inPanel = Boolean(document.activeElement?.closest("#panel"));
     const [x, y] = [scrollX, scrollY];
     const text = words(state.get("lang"), trace.kind);
     const pinned = board.current();
@@ -235,7 +232,7 @@ export function start(raw, root, { answer = raw.token ? serverAt(raw.token) : un
     const tabs = questionTabs(names, name, state, named, lang);
     const path = pathOf(trace, name, names, state, text);
     const about = [element("p", { class: "help" }, ...explained(view.help, lang)), ...moreOf(view.controls, trace, state, text)];
-    rest.replaceChildren(
+    refill(rest,
       ...tabs.rows,
       element("section", { role: "tabpanel", id: "panel", tabindex: "-1", "aria-labelledby": tabs.labelledBy },
         ...pinRow(pinned, board, text), ...(view.aboutBelow ? [] : [...path, ...about]),
@@ -248,12 +245,8 @@ export function start(raw, root, { answer = raw.token ? serverAt(raw.token) : un
     share.update({ trace, state, name, view, made: raw.made, live, pin: pinned ? null : () => board.pin(trace, shown) }, text);
     markTerms(byId("panel"), lang);
     showChosenTabs(tabs.rows);
-    for (const id of open) document.getElementById(id)?.setAttribute("open", "");
     scrollTo(x, y);
-    if (!focused?.id && !inPanel) return;
-    const same = document.getElementById(focused?.id ?? "") ?? (inPanel ? byId("panel") : null);
-    same?.focus({ preventScroll: true });
-    if (same instanceof HTMLInputElement && typed !== null) same.value = typed; // an answer may arrive while the user types
+    if (inPanel && document.activeElement === document.body) byId("panel").focus({ preventScroll: true });
   }
   render();
   whole?.then(() => {

@@ -28,12 +28,14 @@ def says_effect(said: str, nats: float, before: float) -> bool:
     assert match is not None, said
     after = min(1.0, before * math.exp(-nats))
     if match["how"]:
-        right = {"less probable": nats > 0, "more probable": nats < 0}
-        return (
-            is_shown(match["before"], before)
-            and is_shown(match["after"], after)
-            and right.get(match["how"], after < IMPROBABLE * 1.01)
-        )
+        falls = before >= 0.0101 and after < 0.99 * IMPROBABLE
+        right = {
+            "less probable": nats > 0 and not falls,
+            "more probable": nats < 0,
+            "nearly impossible": before >= 0.0099 and after < 1.01 * IMPROBABLE,
+        }
+        shown = is_shown(match["before"], before) and is_shown(match["after"], after)
+        return shown and right[match["how"]]
     if match["share"] or match["times"]:
         assert max(before, after) < IMPROBABLE * 1.01
     if match["share"]:

@@ -138,7 +138,7 @@ export function ablationEffect(trace, changes) {
 
 const [SAME, TWICE, BILLION] = [0.05, Math.log(2), Math.log(1e9)]; // nats
 const IMPROBABLE = 0.001; // of what is less probable from the start, as a long text is, two probabilities say nothing
-const IMPOSSIBLE = 0.001; // what ends below this is nearly impossible
+const [POSSIBLE, IMPOSSIBLE] = [0.01, 0.001]; // what begins above the one and ends below the other is nearly impossible
 
 /**
  * A drop of a log-probability as what it does to the probability: "same"; the probabilities before and after;
@@ -153,7 +153,7 @@ export function changeOf({ nats, before }) {
   const less = nats > 0;
   const after = Math.min(1, before * Math.exp(-nats));
   if (Math.max(before, after) >= IMPROBABLE) {
-    return { how: less ? (after < IMPOSSIBLE ? "impossible" : "lower") : "higher", from: percentOf(before), to: percentOf(after) };
+    return { how: less ? (before >= POSSIBLE && after < IMPOSSIBLE ? "impossible" : "lower") : "higher", from: percentOf(before), to: percentOf(after) };
   }
   if (size < TWICE) return { how: less ? "fewer" : "more", number: Math.round(100 * Math.abs(Math.exp(-nats) - 1)) };
   const factor = size > BILLION ? 1e9 : rounded(Math.exp(size));

@@ -1,6 +1,6 @@
 /** The panel of the games of prediction: a question, a guess, and then what the model did. */
 
-import { element, unbroken } from "../dom.js";
+import { element, refill, unbroken } from "../dom.js";
 import { copied } from "../taking/clipboard.js";
 import { imageQuestions } from "./image_questions.js";
 import { headQuestions, lookQuestions, nextQuestions } from "./questions.js";
@@ -109,12 +109,10 @@ export function gamePanel({ now, state, end }) {
     post.setAttribute("aria-label", words.gameCopy);
     figure.replaceChildren(...(question?.figure && !answered ? [question.figure(words)] : [])); // then the view shows it
     set(verdict, answered ? `${question.right.has(given) ? words.gameRight : words.gameWrong} ${question.says(words, given)}` : "");
-    const focused = options.contains(document.activeElement) ? document.activeElement?.id : "";
-    options.replaceChildren(...(question?.options ?? []).map(({ id, text }) => element("button", {
+    refill(options, ...(question?.options ?? []).map(({ id, text }) => element("button", {
       type: "button", id: `option-${id}`, disabled: answered, class: answered && question.right.has(id) ? "right" : null,
       "aria-pressed": answered ? String(id === given) : null, onclick: () => guess(id),
     }, typeof text === "function" ? text(words) : text, ...(answered && question.right.has(id) ? [element("span", { "aria-hidden": "true" }, " ✓")] : []))));
-    if (focused) document.getElementById(focused)?.focus();
   };
   /** @param {string} name */
   const update = (name) => {

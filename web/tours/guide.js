@@ -1,6 +1,6 @@
 /** The guide: the list of tours and games, and the panel of the one that is running, above the views. */
 
-import { element } from "../dom.js";
+import { element, refill } from "../dom.js";
 import { meetsNeeds, missingViews } from "./fit.js";
 import { gamePanel, isGame, offeredGames } from "./games.js";
 import { tourPanel } from "./tour.js";
@@ -87,15 +87,13 @@ export function guide({ tours: held = [], live }, state, open) {
  * @param {HTMLElement} list @param {Words} words @param {string} lang @param {Tour[]} tours @param {GameName[]} games @param {(chosen: Tour | GameName) => void} start
  */
 function fill(list, words, lang, tours, games, start) {
-  const open = list.contains(document.activeElement) ? document.activeElement?.id : "";
   const language = lang === "ko" ? "ko" : "en";
   /** @param {string} id @param {string} title @param {string} text @param {Tour | GameName} chosen */
   const one = (id, title, text, chosen) => element("li", {}, element("button", { type: "button", id, onclick: () => start(chosen) },
     element("b", {}, title), element("span", { class: "muted" }, text)));
   /** @param {string} title @param {HTMLElement[]} items */
   const part = (title, items) => (items.length ? [element("h2", {}, title), element("ul", {}, ...items)] : []);
-  list.replaceChildren(
+  refill(list,
     ...part(words.toursTitle, tours.map((tour) => one(`start-${tour.name}`, tour.title[language], tour.text[language], tour))),
     ...part(words.gamesTitle, games.map((name) => one(`start-game-${name}`, words.games[name].title, words.games[name].about, name))));
-  if (open) document.getElementById(open)?.focus();
 }

@@ -1,7 +1,7 @@
 /** The whole model as a picture with the way of one word through it; its blocks and words lead to the other views. */
 
 import { cursorOf, siteOf } from "../cursor.js";
-import { element, pointIn, table, unbroken } from "../dom.js";
+import { element, pointIn, refill, table, unbroken } from "../dom.js";
 import { drawGround, drawMoving, drawPassed, drawWritten, passedBy } from "../flow/draw.js";
 import { BLOCK, layoutOf } from "../flow/layout.js";
 import { flowOf, pairOf, predictionOf, weightOf } from "../flow/model.js";
@@ -103,9 +103,7 @@ function pictureOn(stage, scene, moments, { redraw, buttonsOf, onPick }) {
     const canvas = element("canvas", { role: "img", "aria-label": scene.words.flowPicture, onclick: (event) => onPick(pointIn(event, canvas)) });
     surface = new CanvasSurface(canvas, scene.place.width, scene.place.height);
     ground = null;
-    const focus = document.activeElement?.id;
-    stage.replaceChildren(element("div", { class: "flow-picture" }, canvas, ...buttonsOf()));
-    if (focus) document.getElementById(focus)?.focus({ preventScroll: true });
+    refill(stage, element("div", { class: "flow-picture" }, canvas, ...buttonsOf()));
   };
   /** @param {number} at @param {number} share */
   const draw = (at, share) => {
