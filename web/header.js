@@ -119,7 +119,7 @@ export function header(raw, state, onGiven, receive) {
     given.hidden = read && !live;
     parts.seen.hidden = read || !trace.picture;
     const none = !trace.steps.length && (trace.sites.length > 0 || !trace.output);
-    parts.out.hidden = parts.output.hidden = written || none;
+    parts.out.hidden = parts.output.hidden = written || none || !parts.labels.hidden; // its bars name the label
     over.use(inPicture ? line : null);
   };
   /** Shows what is written so far. */
