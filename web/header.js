@@ -68,8 +68,8 @@ export function header(raw, state, onGiven, receive) {
   const list = element("dl", {}, parts.in, given, parts.out, parts.output);
   const over = fieldOver(given, input, parts.edit);
   parts.tools.append(parts.language);
-  const node = element("header", {}, element("h1", {}, parts.title, parts.model, parts.changes), parts.tools,
-    list, parts.labels, ...(sampling ? [sampling.node] : []), parts.segments, parts.cost, parts.fault);
+  const node = element("header", {}, element("h1", {}, parts.title, parts.model, parts.changes), parts.cost,
+    parts.tools, list, parts.labels, ...(sampling ? [sampling.node] : []), parts.segments, parts.fault);
   /** @param {Trace} trace */
   const update = (trace, text) => {
     const spoken = texts;
