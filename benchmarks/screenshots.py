@@ -129,8 +129,8 @@ FILM = Shot("walk-film", "view=walk&layer=0&query=1&head=3", 1100)
 ENDS = "layer=0", "layer=1", 2  # of the last layer, the film has the last moments
 FRAME, MARGIN, STAY, MOST_FILM = 640, 14, 700, 400_000  # px of width and around it, ms, bytes
 CAPTIONER = (
-    Shot("pictures", "view=scrubber&query=4&smooth=cells", 880, play, 48),
-    Shot("mattered-picture", "view=mattered&word=4", 1080, wait_for_measures, 64),
+    Shot("pictures", "view=scrubber&query=5&smooth=cells", 880, play, 96),
+    Shot("mattered-picture", "view=mattered&word=5", 1080, wait_for_measures, 64),
 )
 TOUR = "tour=translating-head&step=3"
 TOURS = (
@@ -146,8 +146,8 @@ FIRST = {
     **dict.fromkeys(("translator", "phone"), KOREAN),
     "rnn": ENGLISH,
     "language-model": "To be, or not to be",
-    "masked-model": "나는 ___ 봤다.",
-    "text-classifier": "정말 재미있게 본 영화입니다.",
+    "masked-model": "영수가 집에서 ___ 마셨어요.",
+    "text-classifier": "정말 지루하고 재미없는 영화였다.",
     **dict.fromkeys(("captioner", "image-classifier", "exported", "serve"), ""),
 }
 """By the kind of page: the sentence that its model is given; of images, a file is given."""
