@@ -8,6 +8,11 @@
         --run early/model --run later/model --run late/model --report demo/report.html
 
 A model that is not given is left out, and its pictures stay as they were.
+
+    python -m benchmarks.screenshots --first KIND=MODEL --first KIND=MODEL ... --of after
+
+takes the first screens as docs/look/first/KIND-after.webp. With `src` of another checkout first in
+PYTHONPATH they are those of its page.
 """
 
 import argparse
@@ -19,18 +24,20 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
 from PIL import Image
-from playwright.sync_api import Browser, FloatRect, Page, sync_playwright
+from playwright.sync_api import Browser, FloatRect, Page, ViewportSize, sync_playwright
 
 FOLDER = Path(__file__).parents[1] / "docs" / "look"
 JUMOK = (sys.executable, "-c", "from jumok.cli.main import run; run()")
 WIDTH, MOST_BYTES = 1080, 60_000
 ENGLISH = "A young girl in a red dress is playing with a dog on the beach."
 OTHER = "An old man in a red hat is sitting on the beach."
+QUIET = "--no-browser", "--device", "cpu"
 WALKED = "The student saw a dog in the yard."
 KOREAN = "The teacher gave five cups to Hyunwoo at eight o'clock."
 
@@ -122,8 +129,8 @@ FILM = Shot("walk-film", "view=walk&layer=0&query=1&head=3", 1100)
 ENDS = "layer=0", "layer=1", 2  # of the last layer, the film has the last moments
 FRAME, MARGIN, STAY, MOST_FILM = 640, 14, 700, 400_000  # px of width and around it, ms, bytes
 CAPTIONER = (
-    Shot("pictures", "view=scrubber&query=4&smooth=cells", 880, play, 48),
-    Shot("mattered-picture", "view=mattered&word=4", 1080, wait_for_measures, 64),
+    Shot("pictures", "view=scrubber&query=5&smooth=cells", 880, play, 96),
+    Shot("mattered-picture", "view=mattered&word=5", 1080, wait_for_measures, 64),
 )
 TOUR = "tour=translating-head&step=3"
 TOURS = (
@@ -133,22 +140,73 @@ TOURS = (
 )
 IMAGE_GAME = (Shot("game-picture", "game=which", 830, play, 64),)
 CARDS = "part=cross&curve=confidence"
+SCREEN: ViewportSize = {"width": 1280, "height": 900}
+PHONE: ViewportSize = {"width": 400, "height": 800}
+FIRST = {
+    **dict.fromkeys(("translator", "phone"), KOREAN),
+    "rnn": ENGLISH,
+    "language-model": "To be, or not to be",
+    "masked-model": "영수가 집에서 ___ 마셨어요.",
+    "text-classifier": "정말 지루하고 재미없는 영화였다.",
+    **dict.fromkeys(("captioner", "image-classifier", "exported", "serve"), ""),
+}
+"""By the kind of page: the sentence that its model is given; of images, a file is given."""
 REPORT, REPORT_KO = Shot("report", "", 690), Shot("report-ko", "lang=ko", 690)
 PIXELS = (Shot("pixels", "view=scrubber&query=24&smooth=cells", 900, play),)
 
 
 @contextlib.contextmanager
-def served(model: Path, given: str, *options: str) -> Iterator[str]:
-    """The address of the page that `jumok look` serves."""
-    command = [*JUMOK, "look", str(model), given, *options, "--no-browser", "--device", "cpu"]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+def served(model: Path, *given: str, verb: str = "look") -> Iterator[str]:
+    """The address of the page that `jumok look` or `jumok serve` serves."""
+    process = subprocess.Popen(
+        [*JUMOK, verb, str(model), *given], stderr=subprocess.PIPE, text=True
+    )
     assert process.stderr is not None
     try:
         lines = iter(process.stderr.readline, "")
-        yield next(line.strip() for line in lines if re.match(r"http://127\.0\.0\.1:\d+/", line))
+        yield next(found[0] for line in lines if (found := re.search(r"http://127\S+", line)))
     finally:
         process.terminate()
         process.wait()
+
+
+@contextlib.contextmanager
+def exported(model: Path) -> Iterator[str]:
+    """The address of the page that `jumok export` writes."""
+    with tempfile.TemporaryDirectory() as folder:
+        page = Path(folder) / "page.html"
+        subprocess.run([*JUMOK, "export", str(model), "--to", "web", "-o", str(page)], check=True)
+        yield page.as_uri()
+
+
+def opened(kind: str, model: Path, pictures: dict[str, str]) -> AbstractContextManager[str]:
+    """The address of the page of a kind (`FIRST`)."""
+    if kind == "exported":
+        return exported(model)
+    if kind == "serve":
+        return served(model, "--port", "0", verb="serve")
+    return served(model, pictures.get(kind) or FIRST[kind], *QUIET)
+
+
+def shoot_first(browser: Browser, address: str, kind: str, age: str) -> None:
+    """Takes the first screen of a page at rest, without scrolling.
+
+    Args:
+        age: "before" or "after".
+    """
+    context = browser.new_context(locale="en-US", viewport=PHONE if kind == "phone" else SCREEN)
+    page = context.new_page()
+    page.goto(address, wait_until="networkidle")
+    seen, last = b"", page.screenshot()
+    while seen != last:  # numbers that are computed later, bands that glide
+        page.wait_for_timeout(1500)
+        seen, last = last, page.screenshot()
+    context.close()
+    file = FOLDER / "first" / f"{kind}-{age}.webp"
+    file.parent.mkdir(exist_ok=True)
+    file.write_bytes(last)
+    shrink(file, 256)
+    print(f"{file}: {file.stat().st_size / 1000:.0f} kB", flush=True)
 
 
 def shoot(browser: Browser, address: str, shots: tuple[Shot, ...]) -> None:
@@ -179,7 +237,7 @@ def shrink(file: Path, colours: int) -> None:
     """
     with Image.open(file) as picture:
         few = picture.convert("RGB").quantize(colours, dither=Image.Dither.NONE)
-    few.save(file, optimize=True)
+    few.save(file, optimize=True, lossless=True, quality=100, method=6)  # of PNG, and of WebP
     if file.stat().st_size > MOST_BYTES:
         raise SystemExit(f"{file} has {file.stat().st_size:,} bytes; at most {MOST_BYTES:,}")
 
@@ -252,8 +310,16 @@ def draw_figure(model: Path) -> None:
     shrink(file, 256)
 
 
-def main() -> None:
-    """Takes all pictures of the models that are given."""
+def kind_and_model(text: str) -> tuple[str, Path]:
+    """A kind of `FIRST` and the folder of its model, from KIND=MODEL."""
+    kind, model = text.split("=", 1)
+    if kind not in FIRST:
+        raise argparse.ArgumentTypeError(f"{kind} is none of {', '.join(FIRST)}")
+    return kind, Path(model)
+
+
+def arguments() -> argparse.Namespace:
+    """Reads the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     for name in ("translator", "rival", "korean", "captioner", "photo", "pixels", "digit"):
         parser.add_argument(f"--{name}", type=Path)
@@ -261,8 +327,17 @@ def main() -> None:
     parser.add_argument("--corpus", nargs=3)
     parser.add_argument("--captions")
     parser.add_argument("--run", type=Path, action="append", default=[])
+    parser.add_argument(
+        "--first", type=kind_and_model, action="append", default=[], metavar="KIND=MODEL"
+    )
+    parser.add_argument("--of", choices=("before", "after"), default="after", help="of --first")
     parser.add_argument("--only", help="names of pictures, with commas between them")
-    asked = parser.parse_args()
+    return parser.parse_args()
+
+
+def main() -> None:
+    """Takes all pictures of the models that are given."""
+    asked = arguments()
     FOLDER.mkdir(exist_ok=True)
     groups = (
         (asked.translator, ENGLISH, TRANSLATOR, ()),
@@ -291,10 +366,10 @@ def main() -> None:
         for model, given, shots, options in groups:
             chosen = tuple(shot for shot in shots if wanted is None or shot.name in wanted)
             if model is not None and chosen:
-                with served(model, given, *options) as address:
+                with served(model, given, *options, *QUIET) as address:
                     shoot(browser, address, chosen)
         if asked.korean and (wanted is None or FILM.name in wanted):
-            with served(asked.korean, WALKED) as address:
+            with served(asked.korean, WALKED, *QUIET) as address:
                 film(browser, address, FILM)
         if asked.report:
             reports = (REPORT, REPORT_KO)
@@ -303,6 +378,10 @@ def main() -> None:
         for shot, models, corpus in cards:
             if models and corpus and (wanted is None or shot.name in wanted):
                 shoot_cards(browser, shot, models, corpus)
+        pictures = {"captioner": str(asked.photo), "image-classifier": str(asked.digit)}
+        for kind, model in asked.first:
+            with opened(kind, model, pictures) as address:
+                shoot_first(browser, address, kind, asked.of)
         browser.close()
     if asked.korean and (wanted is None or "figure" in wanted):
         draw_figure(asked.korean)

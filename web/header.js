@@ -73,8 +73,8 @@ export function header(raw, state, onGiven, receive) {
   const list = element("dl", {}, parts.in, given, parts.out, parts.output);
   const over = fieldOver(given, input, parts.edit);
   parts.tools.append(parts.language);
-  const node = element("header", {}, element("h1", {}, parts.title, parts.model, parts.changes), parts.tools,
-    list, parts.labels, ...(sampling ? [sampling.node] : []), parts.segments, parts.cost, parts.fault);
+  const node = element("header", {}, element("h1", {}, parts.title, parts.model, parts.changes), parts.cost,
+    parts.tools, list, parts.labels, ...(sampling ? [sampling.node] : []), parts.segments, parts.fault);
   /** @param {Trace} trace @param {Words} text */
   const update = (trace, text) => {
     const spoken = texts;
@@ -125,7 +125,7 @@ export function header(raw, state, onGiven, receive) {
     given.hidden = read && !live;
     parts.seen.hidden = read || !trace.picture;
     const none = !trace.steps.length && (trace.sites.length > 0 || !trace.output);
-    parts.out.hidden = parts.output.hidden = written || none;
+    parts.out.hidden = parts.output.hidden = written || none || !parts.labels.hidden; // its bars name the label
     over.use(inPicture ? line : null);
   };
   /** Shows what is written so far. */

@@ -40,7 +40,7 @@ export const WORDS = {
     segments: (shown, all) => `The model reads this text in ${all} segments. The views show segment ${shown}.`,
     examples: "Examples",
     inPage: (weights, precision, milliseconds) =>
-      `Computed in this page in ${milliseconds.toFixed(1)} ms, by ${weights.toLocaleString("en")} weights in ${precision}; nothing is sent anywhere.`,
+      `Computed in this page in ${milliseconds.toFixed(1)} ms, by ${weights.toLocaleString("en")} weights in ${precision}.`,
     viewsShow: (shown, all) => `The views show the first ${shown} of ${all} tokens: what fits into the model's context.`,
     temperature: "Temperature",
     top: "Top k",
@@ -215,7 +215,7 @@ export const WORDS = {
     segments: (shown, all) => `모델은 이 글을 세그먼트 ${all}개로 나누어 읽습니다. 화면은 ${shown}번째 세그먼트입니다.`,
     examples: "예문",
     inPage: (weights, precision, milliseconds) =>
-      `이 페이지 안에서 ${milliseconds.toFixed(1)} ms 만에 계산했습니다. 가중치 ${weights.toLocaleString("ko")}개, ${precision}. 아무것도 전송하지 않습니다.`,
+      `이 페이지 안에서 ${milliseconds.toFixed(1)} ms 만에 계산했습니다. 가중치 ${weights.toLocaleString("ko")}개, ${precision}.`,
     viewsShow: (shown, all) => `보기는 모델의 문맥에 들어가는 첫 토큰 ${shown}개(전체 ${all}개)까지 보여 줍니다.`,
     temperature: "온도",
     top: "Top k",

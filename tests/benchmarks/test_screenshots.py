@@ -1,6 +1,7 @@
 """The pictures of docs/look.md: each is there, small, and made by the script."""
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,35 @@ def test_both_pages_show_what_the_script_takes():
     english, korean = screenshots.REPORT.name, screenshots.REPORT_KO.name
     assert named("look.md") == taken - {"tour-ko"} | {english}
     assert named("look.ko.md") == taken - {"tour", "alignment"} | {korean}
+
+
+@pytest.mark.parametrize("page", ["first-screens.md", "first-screens.ko.md"])
+def test_the_first_screen_of_every_kind_is_there_before_and_after(page):
+    links = re.findall(r"\]\((look/first/[^)]+)\)", (DOCS / page).read_text("utf-8"))
+    ages = ("before", "after")
+    assert links == [f"look/first/{kind}-{age}.webp" for kind in screenshots.FIRST for age in ages]
+    for link in links:
+        assert (DOCS / link).stat().st_size <= screenshots.MOST_BYTES
+        with screenshots.Image.open(DOCS / link) as picture:
+            assert picture.size == ((400, 800) if "phone" in link else (1280, 900))
+
+
+def test_a_first_screen_is_taken(tiny_bundle, tmp_path, monkeypatch):
+    if shutil.which("chromium") is None:
+        pytest.skip("needs the Debian package chromium")
+    monkeypatch.setattr(screenshots, "FOLDER", tmp_path)
+    monkeypatch.setattr("sys.argv", ["screenshots", "--first", f"phone={tiny_bundle}"])
+    screenshots.main()
+    with screenshots.Image.open(tmp_path / "first" / "phone-after.webp") as picture:
+        assert picture.size == (400, 800)
+        assert len(picture.convert("RGB").getcolors(400 * 800)) > 20  # words, not an empty page
+
+
+def test_a_kind_that_nobody_knows_is_refused(monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["screenshots", "--first", "poet=model"])
+    with pytest.raises(SystemExit):
+        screenshots.main()
+    assert "poet is none of translator, phone, rnn" in capsys.readouterr().err
 
 
 def test_too_large_a_picture_is_refused(tmp_path, monkeypatch):

@@ -153,6 +153,8 @@ def test_a_sentence_to_click_and_the_way_inside(browser, tiny_bundle, tmp_path):
         assert page.locator("h1").inner_text() == "번역영어 → 한국어 · tiny · jumok"
         example = page.locator(".examples button").first
         text = example.inner_text()
+        page.set_viewport_size({"width": 1280, "height": 900})
+        assert example.bounding_box()["height"] < 40  # one line, not the height of the box
         with page.expect_response("**/v1/translate") as answered:
             example.click()
         assert answered.value.request.post_data_json["text"] == [text]

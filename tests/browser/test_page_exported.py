@@ -341,7 +341,7 @@ def check_alone(reader, weights: np.ndarray) -> None:
 def test_the_page_speaks_korean_and_fits_a_phone(reading, exported):
     reader = reading(exported.page("모델", SENTENCES[:1]), "ko-KR")
     reader.page.set_viewport_size({"width": 360, "height": 740})
-    assert "아무것도 전송하지 않습니다" in reader.page.locator(".cost").inner_text()
+    assert "만에 계산했습니다" in reader.page.locator(".cost").inner_text()
     wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
     assert reader.page.evaluate(wide) <= 0
     reader.page.locator("#text").fill("cat " * 90)

@@ -164,7 +164,7 @@ def test_a_photograph_is_chosen_or_dropped(reading, exported, tmp_path):
     page.set_input_files("#file", file)
     expect(page).to_have_title(re.compile("one.png$"), timeout=60_000)
     first = page.locator("img.seen").get_attribute("src")
-    assert "nothing is sent anywhere" in page.locator(".cost").inner_text()
+    assert "weights in int8" in page.locator(".cost").inner_text()
     dropped = file_of(Image.fromarray(noise(17, 37, seed=9)))
     page.evaluate(
         """(bytes) => {

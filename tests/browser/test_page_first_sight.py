@@ -87,6 +87,19 @@ def test_the_first_word_of_a_live_page_is_near_the_top(served, kind, size, least
     assert page.evaluate(SIDEWAYS) <= 0
 
 
+def test_a_labels_image_is_near_the_top_and_its_bars_beside_their_numbers(served):
+    page = served("CNN")
+    open_view(page, "overview")
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.locator("#label-image").wait_for()
+    assert page.locator("#label-image").bounding_box()["y"] < 200
+    assert page.locator("dl dd").last.is_hidden()  # the bars name the label
+    for row in page.locator(".labels tr").all():
+        number, bar = (row.locator(part).first.bounding_box() for part in ("td >> nth=1", "i"))
+        middles = [box["y"] + box["height"] / 2 for box in (number, bar)]
+        assert abs(middles[0] - middles[1]) < 2
+
+
 NARROWED = """() => {
   document.body.style.width = "400px";
   return document.querySelector("#page").scrollWidth; // before anything in it could follow

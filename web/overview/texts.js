@@ -23,7 +23,7 @@ export function wordsOf(text, line, continued) {
   return 0;
 }
 
-/** Whether a line ends with the text that was written. @param {string[]} line @param {string} text */
+/** Whether a line, where ⏎ stands for a line break, ends with the text that was written. @param {string[]} line @param {string} text */
 export function endsWith(line, text) {
-  return letters(line.join("")).endsWith(letters(text));
+  return letters(line.join("").replaceAll("⏎", "\n")).endsWith(letters(text));
 }

@@ -19,6 +19,7 @@ import { readingChoices, siteChoices } from "./board.js";
 
 const FAINT = 0.5; // weights below this are drawn on a scale that ends at the largest of them
 const FIGURE_SIDE = 460; // px
+const GAP = /_{3,}/g; // the other way to write [MASK]
 const PAUSE = 700; // ms without a change before the live page asks for the effect of occlusion
 
 /** @type {View} */
@@ -44,7 +45,7 @@ export function overviewView(trace, state, words, ask) {
   const labels = labelsOf(site, state, words);
   /** @type {Stage} */
   const on = { cursor, labels, onPick: pick, onShow: (row, column) => say(row ?? cursor.row, column) };
-  const typed = grid ? 0 : wordsOf(trace.text, map.columns, trace.kind.writes === "continuation");
+  const typed = grid ? 0 : wordsOf(trace.text.replace(GAP, "[MASK]"), map.columns, trace.kind.writes === "continuation");
   const stage = grid
     ? imageStage(trace, map, { ...on, grid, words: site.part !== "image" })
     : twoLines(map, { ...on, typed, names: { columns: (column) => map.columns[column] } });
