@@ -82,6 +82,7 @@ def test_words_that_the_training_data_did_not_have_are_named(profile):
     assert Judge(("zh", "ko"), profile).unknown_words("Hello!") == {}
     assert Judge(("en", "ko")).unknown_words("Hello!") == {}
     assert judge.unknown_words("...") == {}
+    assert judge.unknown_words("") == {}  # a line that is copied has no word to judge
     found = judge.judged(Translation("안녕", token_log_probabilities=(-1.0,)), "Hello!", 0.6)
     assert (found.unknown_words, found.notes) == (("Hello",), ("unknown-words",))
 

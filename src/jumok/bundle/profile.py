@@ -98,7 +98,7 @@ class Profile:
         """
         plain = [_plain(stripped(word))[:-1] for word in words]
         missing, _ = self._missing(plain)
-        lettered = [any(map(str.isalpha, word)) for word in words]
+        lettered = np.array([any(map(str.isalpha, word)) for word in words], np.bool_)
         return tuple(np.flatnonzero((missing > 0) & lettered).tolist())
 
     def _missing(self, plain: Sequence[str]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
