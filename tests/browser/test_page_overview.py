@@ -19,7 +19,7 @@ from tests.inspection.traces import HOSTILE, found, trace
 expect = pytest.importorskip("playwright.sync_api", reason="needs the package playwright").expect
 
 WRITTEN = re.compile(
-    r"“(.+?)” was written while attending most to (.+?) \(([\d.]+ %) of the attention\)(.*)"
+    r"“(.+?)” was written while attending most to (.+?) \(([\d.]+ %) of the attention(?: in layer \d+, head \d+)?\)(.*)"
 )
 LOOKED = re.compile(
     r"(?:While reading )?“?(.+?)”?(?:, the model)? attended most to (.+?) "
@@ -322,7 +322,7 @@ def test_a_long_text_has_an_overview_without_scrolling_sideways(opened):
     recorded = Trace("long", "weights", " ".join(names), "", {"text": axis}, (site,), task="bert")
     reader = opened(recorded, view="overview")
     reader.page.locator("#row-3").focus()
-    assert "“w3” attended most to “w126” (90 % of its attention)" in said(reader)
+    assert "“w3” attended most to “w126” (90 % of the attention in layer 1, head 1)" in said(reader)
     assert reader.page.evaluate("document.documentElement.scrollWidth") <= 1200
 
 

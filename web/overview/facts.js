@@ -21,6 +21,7 @@ export function factsOf(trace, site, map, state, { row, column, top }, head) {
     cell: cell < 0 ? null : cell,
     weight: map.values[row * width + column],
     strongest: column === top,
+    head: typeof head === "number" && site.heads > 1 ? head : null,
     even: evenShare(site, map, steps, column),
     tokens: map.places.columns[column]?.length ?? 0,
     rest: map.rest[row] ?? 0,

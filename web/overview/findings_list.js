@@ -8,14 +8,23 @@ import { changeText } from "./sentence.js";
 /** @typedef {import("./findings.js").Finding} Finding */
 
 /**
- * The list, and the note on what attention proves.
+ * What attention does not prove.
  *
- * @param {Trace} trace @param {State} state @param {Words} words
+ * @param {Words} words
  */
-export function findingsList(trace, state, words) {
+export function note(words) {
+  return element("p", { class: "muted", id: "note" }, words.findingsNote);
+}
+
+/**
+ * The list, and the note where it is not above the picture already.
+ *
+ * @param {Trace} trace @param {State} state @param {Words} words @param {boolean} noted
+ */
+export function findingsList(trace, state, words, noted) {
   const items = findingsOf(trace, state).map((finding) => element("li", { class: finding.kind }, ...sentence(finding, state, words)));
   return element("div", { id: "findings", class: "findings", role: "group", "aria-label": words.findings },
-    ...(items.length ? [element("ul", {}, ...items)] : []), element("p", { class: "muted" }, words.findingsNote));
+    ...(items.length ? [element("ul", {}, ...items)] : []), ...(noted ? [] : [note(words)]));
 }
 
 /** @param {Finding} finding @param {State} state @param {Words} words */

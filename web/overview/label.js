@@ -3,7 +3,7 @@
 import { element, preview, unbroken } from "../dom.js";
 import { cellUnder, drawLook } from "../picture.js";
 import { largest } from "../trace.js";
-import { chanceOf, percentOf } from "./facts.js";
+import { chanceOf, changeOf, percentOf } from "./facts.js";
 import { changeText } from "./sentence.js";
 
 const FAINTEST = 0.02; // of the strongest effect: smaller ones have no colour
@@ -46,9 +46,9 @@ export function labelStage(trace, words) {
 function sentence(trace, texts, effects, word, top, words) {
   const change = changeText(effects[word], words.sentence);
   const chance = words.sentence.share(percentOf(effects[word].before));
-  // Where every word lowers the label's probability, it depends on none.
-  const [most, each] = trace.picture ? [words.labelCellMost, words.labelCell] : [words.labelMost, words.labelWord];
-  return (word === top && effects[top].nats > 0 ? most : each)(trace.output, chance, texts[word], change);
+  const [most, none, each] = trace.picture ? [words.labelCellMost, words.labelCellNone, words.labelCell] : [words.labelMost, words.labelNone, words.labelWord];
+  if (word !== top) return each(trace.output, chance, texts[word], change);
+  return effects[top].nats > 0 && changeOf(effects[top]).how !== "same" ? most(trace.output, chance, texts[word], change) : none(trace.output, chance);
 }
 
 /**

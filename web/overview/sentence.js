@@ -10,7 +10,8 @@ import { changeOf, percentOf } from "./facts.js";
  */
 export function sentenceOf(trace, site, facts, words) {
   const say = words.sentence;
-  const share = say.share(percentOf(facts.weight));
+  const where = facts.head === null ? "" : say.inHead(site.layer + 1, facts.head + 1);
+  const share = say.ofAttention(say.share(percentOf(facts.weight)), where);
   /** @param {number} cell */
   const spot = (cell) => words.spot(cell, trace.gridOf(site.keys));
   const key = facts.cell === null ? `“${facts.key}”` : spot(facts.cell);

@@ -7,7 +7,7 @@ import { lookFigure } from "../picture.js";
 import { wordsFilm } from "../taking/film.js";
 import { linesFigure } from "../taking/lines_figure.js";
 import { factsOf, percentOf } from "../overview/facts.js";
-import { findingsList } from "../overview/findings_list.js";
+import { findingsList, note } from "../overview/findings_list.js";
 import { imageStage } from "../overview/image.js";
 import { labelStage } from "../overview/label.js";
 import { twoLines } from "../overview/lines.js";
@@ -69,8 +69,8 @@ export function overviewView(trace, state, words, ask) {
     controls: [...siteChoices(trace, state, words), ...readingChoices(site, state, words)],
     pictured: { read: Boolean(grid) || typed > 0, written: trace.writesText && endsWith(map.rows, trace.output), line: typed ? stage.node.querySelector(".keys") : null },
     aboutBelow: true,
-    body: [...(label ? [label.node, label.said, element("p", { class: "second" }, grid ? words.labelSecondCells : words.labelSecond)] : []),
-      element("div", { class: "stage" }, stage.node), said, findingsList(trace, state, words), scaleOf(map, grid, words), ...strip,
+    body: [...(label ? [label.node, label.said, element("p", { class: "second" }, grid ? words.labelSecondCells : words.labelSecond), note(words)] : []),
+      element("div", { class: "stage" }, stage.node), said, findingsList(trace, state, words, label !== null), scaleOf(map, grid, words), ...strip,
       numbers(trace, site, map, state, cursor, head, words)],
     film: wordsFilm(stage.node),
     figure: () => (grid ? lookFigure(lookOf(trace, site, map, cursor, grid), FIGURE_SIDE) : linesFigure(map, cursor, labels)),
@@ -109,7 +109,8 @@ function scaledMap(trace, site, state, head) {
  * @param {DrawnMap} map @param {Grid | null} grid @param {Words} words
  */
 function scaleOf(map, grid, words) {
-  const most = grid ? map.values[largest(map.values)] : map.most ?? 1;
+  const most = map.most ?? 1;
+  if (grid) return element("p", { class: "muted scale" }, words.scaleImage(percentOf(map.values[largest(map.values)])));
   return legend({ most }, `${words.weights}. ${most < 1 ? words.scaleOwn : words.scaleSame}`, ["0 %", percentOf(most)]);
 }
 
