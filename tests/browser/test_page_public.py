@@ -20,7 +20,6 @@ SAID = {
     "translation": ("a whole translator. Type.", "번역기 하나가 통째로"),
     "language-model": ("a whole language model. Type.", "언어 모델 하나가 통째로"),
 }
-FIRST_WORD = {"translation": 200, "language-model": 240}  # px; a language model has options
 
 
 @pytest.fixture(scope="module", params=["translation", "language-model"])
@@ -45,7 +44,8 @@ def test_a_page_says_what_it_is_in_both_languages(reading, exported):
     expect(heading).to_contain_text(SAID[task][1])
     page.locator("#language").click()
     page.set_viewport_size({"width": 1280, "height": 900})
-    assert page.locator("#panel .word").first.bounding_box()["y"] < FIRST_WORD[task]
+    if task == "translation":  # a language model has options above
+        assert page.locator("#panel .word").first.bounding_box()["y"] < 200
     for theme in ("light", "dark"):
         page.emulate_media(color_scheme=theme)
         for width in (1280, 400):
