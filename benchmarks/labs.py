@@ -7,13 +7,15 @@ Each lab runs with seeds 1 to N and with seeds N+1 to 2N, each set in a folder o
 --out (1-3, 4-6); what is there already is not run again. Labs that were changed after somebody had
 seen both are named by --again, and run with the next N seeds, too. The output is a Markdown table:
 the outcome of each set, and the conditions whose state differs. further.json in the folder of the
-first set has the same; the page that `jumok lab --folder ... --page` writes of that folder ends
-with it. In the first set's JSON a condition whose state differs becomes undecided.
+first set has the same, and keeps what it had of other labs; the page that `jumok lab --folder ...
+--page` writes of that folder ends with it. In the first set's JSON a condition whose state differs
+becomes undecided.
 """
 
 import argparse
 import json
 import os
+from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -52,6 +54,7 @@ def main() -> None:
     ]
     folders = [given.out / f"{seeds[0]}-{seeds[-1]}" for seeds in sets]
     further: FurtherSeeds = {"seeds": [list(seeds) for seeds in sets], "labs": []}
+    kept = _kept(folders[0] / FURTHER, further, names)
     with LabWorkers(given.threads) as workers:
         for name in names:
             own = zip(sets, folders, strict=True)
@@ -62,8 +65,28 @@ def main() -> None:
             further["labs"].append(by_seeds(name, *facts))
             write_json(folders[0] / f"{name}.json", settled(facts[0], further["labs"][-1]))
             print(further["labs"][-1], flush=True)
-    write_json(folders[0] / FURTHER, further)
     print("\n".join(further_table(further, "en")))
+    write_json(folders[0] / FURTHER, merged(kept, further))
+
+
+def _kept(file: Path, further: FurtherSeeds, names: Sequence[str]) -> FurtherSeeds:
+    """What the file has of other labs; an error where these ran with other sets of seeds."""
+    if not file.is_file():
+        return {"seeds": [], "labs": []}
+    kept: FurtherSeeds = json.loads(file.read_text("utf-8"))
+    kept["labs"] = [each for each in kept["labs"] if each["lab"] not in names]
+    pairs = zip(kept["seeds"], further["seeds"], strict=False)
+    if kept["labs"] and any(one != other for one, other in pairs):
+        raise SystemExit(f"{file} has labs with other sets of seeds: {kept['seeds']}")
+    return kept
+
+
+def merged(kept: FurtherSeeds, further: FurtherSeeds) -> FurtherSeeds:
+    """Both, in the order of the labs, with as many sets as any of them has."""
+    by_name = {each["lab"]: each for each in (*kept["labs"], *further["labs"])}
+    labs = [by_name[lab.name] for lab in LABS if lab.name in by_name]
+    sets = max(len(each["outcomes"]) for each in labs)
+    return {"seeds": max(kept["seeds"], further["seeds"], key=len)[:sets], "labs": labs}
 
 
 def _facts(name: str, seeds: tuple[int, ...], folder: Path, workers: LabWorkers) -> LabRecord:

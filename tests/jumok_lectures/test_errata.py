@@ -61,6 +61,11 @@ def test_all_22_are_computed_to_differ_and_none_is_judged(tmp_path: Path) -> Non
     slips = found.figures["slips"]
     assert len(slips) == 22
     assert [place for place, slip in slips.items() if not slip["differs"]] == []
+    incomplete = [place for place, slip in slips.items() if slip["incomplete"]]
+    assert incomplete == ["000:121", "001:82", "004:62, 57"]
+    marked = [row[0] for row in found.rows if row[2].en.startswith("not wrong, but incomplete: ")]
+    assert marked == incomplete
+    assert "3 of them are incomplete" in found.sentence.en
     assert found.figures["concatenated positions"] < 1e-12
     if NOTES.is_dir():
         for place, slip in slips.items():

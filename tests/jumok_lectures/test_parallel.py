@@ -1,5 +1,7 @@
 """What is counted, how it grows, and what the report judges."""
 
+from functools import partial
+
 import pytest
 import torch
 from torch import nn
@@ -39,6 +41,21 @@ def test_the_written_gru_is_torchs() -> None:
 def test_times_that_grow_with_the_square_have_a_power_of_two() -> None:
     assert parallel.power((8, 16, 32), [1.0, 4.0, 16.0]) == pytest.approx(2.0)
     assert parallel.power((8, 16, 32), [3.0, 6.0, 12.0]) == pytest.approx(1.0)
+
+
+def test_layers_take_turns_and_each_has_its_own_time() -> None:
+    turns: list[str] = []
+
+    def layer(name: str, states: torch.Tensor) -> torch.Tensor:
+        turns.append(name)
+        return states * 2.0
+
+    before = torch.get_num_threads()
+    found = parallel.step_seconds((partial(layer, "gru"), partial(layer, "attention")), 4)
+    assert turns == ["gru", "attention"] * (parallel.REPEATS + 1)
+    assert len(found) == 2
+    assert all(0.0 < seconds < float("inf") for seconds in found)
+    assert torch.get_num_threads() == before
 
 
 def test_the_report_judges_chains_speed_multiplications_and_the_power() -> None:

@@ -1,6 +1,8 @@
 """The labs about vectors: against the notes' numbers and closed forms, and each of them once."""
 
 import math
+import os
+from pathlib import Path
 
 import pytest
 import torch
@@ -89,6 +91,23 @@ def test_a_feed_forward_layer_reaches_its_own_position_alone(tmp_path) -> None:
     assert found.figures["layers"]["self-attention"]["others"][0] > 0.01
     assert found.figures["learned"]["alone"][0] > 0.9
     assert abs(found.figures["learned"]["alone, linear"][0]) < 0.1
+
+
+def test_the_analogies_are_the_published_ones_without_those_of_the_bound() -> None:
+    file = Path(os.environ.get("JUMOK_DATA", ""), "embed_eval", "questions-words.txt")
+    if not file.is_file():
+        pytest.skip(f"needs {file}")
+    sections: dict[str, set[str]] = {}
+    for line in file.read_text("utf-8").lower().splitlines():
+        first, second, *rest = line.split()
+        if first == ":":
+            own = sections.setdefault(second, set())
+        else:
+            own |= {f"{first} {second}", " ".join(rest)}
+    seen = {pair for pairs in analogy.SMALL.values() for pair in pairs}
+    names = {"family": "family", "plural": "gram8-plural", "past": "gram7-past-tense"}
+    for kind, pairs in analogy.PUBLISHED.items():
+        assert sorted(pairs) == sorted(sections[names[kind]] - seen)
 
 
 def test_an_analogy_is_solved_where_the_vectors_have_it(tmp_path) -> None:

@@ -1,6 +1,7 @@
 """The script that shows whether a verdict flips with other seeds."""
 
 import json
+import shutil
 import sys
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from benchmarks import labs
 from jumok.environment import LANGUAGES
 from jumok.errors import DataError
 from jumok_lectures import report
+from jumok_lectures.catalog import LABS
 from jumok_lectures.findings import VERDICTS, outcome_of
 from jumok_lectures.judging import STATES
 from jumok_lectures.text import Text
@@ -66,6 +68,11 @@ def test_a_condition_that_differs_is_undecided_and_the_verdict_with_it() -> None
 
 
 FURTHER = json.loads((PUBLISHED / report.FURTHER).read_text("utf-8"))
+
+
+def test_every_lab_is_published_with_further_seeds() -> None:
+    assert [each["lab"] for each in FURTHER["labs"]] == [lab.name for lab in LABS]
+    assert all(len(each["outcomes"]) >= 2 for each in FURTHER["labs"])
 
 
 @pytest.mark.parametrize("by_seeds", FURTHER["labs"], ids=lambda each: each["lab"])
@@ -133,6 +140,15 @@ def test_a_lab_runs_with_two_sets_of_seeds(
         written = page.read_text("utf-8").splitlines()
         assert heading in written
     assert "| scale | 성립 | 성립 | 예 | 0 / 2 |" in written
+    monkeypatch.setattr(sys, "argv", ["labs", "order", *arguments[2:]])
+    labs.main()
+    kept = json.loads((tmp_path / "1-3" / "further.json").read_text("utf-8"))
+    assert [each["lab"] for each in kept["labs"]] == ["scale", "order"]
+    monkeypatch.setattr(sys, "argv", ["labs", "order", "--seeds", "2", "--out", str(tmp_path)])
+    (tmp_path / "1-2").mkdir()
+    shutil.copy(tmp_path / "1-3" / "further.json", tmp_path / "1-2")
+    with pytest.raises(SystemExit, match="other sets of seeds"):
+        labs.main()
     (tmp_path / "1-3" / "further.json").write_text("[]")
     with pytest.raises(DataError, match="not a list of labs with further seeds"):
         report.page(tmp_path / "1-3", page, "en")

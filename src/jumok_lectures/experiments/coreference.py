@@ -209,6 +209,7 @@ def report(reads: dict[str, list[PronounFindings]]) -> Findings:
     shown = reads["translator"][0].heads
     words = shown.shown[0].split()
     layer, head = (place + 1 for place in shown.best)
+    needed = T.bound("prefers_the_right_noun")
     return T.findings(
         rows=rows,
         figures={
@@ -237,5 +238,8 @@ def report(reads: dict[str, list[PronounFindings]]) -> Findings:
         ],
         best=best,
         answers=answers,
+        needed=needed,
+        models=len(best["taught"]),
+        above={name: sum(each > needed for each in values) for name, values in best.items()},
         given=T("the_given_encoder", share=best["given"][0]) if "given" in best else "",
     )

@@ -15,8 +15,8 @@ from jumok_lectures.slips import (
     lecture_004,
     masking,
 )
-from jumok_lectures.slips.slip import finite
-from jumok_lectures.text import joined
+from jumok_lectures.slips.slip import Slip, finite
+from jumok_lectures.text import Text, joined
 from jumok_lectures.texts import Texts
 
 T = Texts("errata")
@@ -33,7 +33,7 @@ def run(setting: Setting) -> Findings:
     readings = joined([T("reading", mask=each.name, share=each.told) for each in mask.values()])
     return T.findings(
         rows=[
-            *([slip.place, slip.quote, slip.right, slip.computed] for slip in slips),
+            *([slip.place, slip.quote, _right(slip), slip.computed] for slip in slips),
             [
                 masking.PLACES,
                 masking.QUOTE,
@@ -43,7 +43,12 @@ def run(setting: Setting) -> Findings:
         ],
         figures={
             "slips": {
-                slip.place: {"quote": slip.quote, "differs": slip.differs, **slip.figures}
+                slip.place: {
+                    "quote": slip.quote,
+                    "differs": slip.differs,
+                    "incomplete": slip.incomplete,
+                    **slip.figures,
+                }
                 for slip in slips
             },
             "mask": {
@@ -59,12 +64,16 @@ def run(setting: Setting) -> Findings:
             *(_grid(name, setting.seed) for name in ("zero", "negative", "added")),
         ],
         slips=len(slips),
-        differs=sum(slip.differs for slip in slips),
+        incomplete=sum(slip.incomplete for slip in slips),
         zero=mask["zero"].told,
         negative=mask["negative"].told,
         none_=mask["none"].told,
         gap=gap,
     )
+
+
+def _right(slip: Slip) -> Text:
+    return T("incomplete", right=slip.right) if slip.incomplete else slip.right
 
 
 def concatenated(seed: int) -> float:

@@ -6,8 +6,7 @@ that an RNN has the higher time complexity. Counted here: the multiplications of
 (by torch's counter, on a layer that really runs), and how many operations have to follow one
 another: the longest chain of results that need results. Timed: a training step (forward and
 backward) of both in turns on one core, by the clock of their thread, and on a GPU where there is
-one. Several cores
-are not timed: programs beside this one decide what they give.
+one. Several cores are not timed: programs beside this one decide what they give.
 
 Source: Vaswani et al. 2017, table 1; lectures 000, 002.
 """

@@ -17,7 +17,7 @@ from jumok.training.objectives import translation
 from jumok_lectures.contest import COLUMNS, Contest, contest
 from jumok_lectures.depth import without_residuals_in_encoder
 from jumok_lectures.findings import Findings, Series, Setting
-from jumok_lectures.judging import relative_gains
+from jumok_lectures.judging import cells, relative_gains
 from jumok_lectures.small import Small, Trained, first_batch
 from jumok_lectures.texts import Texts
 
@@ -64,20 +64,30 @@ def run(setting: Setting) -> Findings:
     gradients = {}
     for name in ("with", "without"):
         deep = replace(variants[name], model={"encoder_layers": DEEP})
-        gradients[name] = gradient_by_layer(*first_batch(deep, setting.seed, setting.cache))
+        gradients[name] = [
+            gradient_by_layer(*first_batch(deep, seed, setting.cache)) for seed in setting.seeds
+        ]
     return report(made, gradients)
 
 
-def report(made: Contest, gradients: dict[str, list[float]]) -> Findings:
-    """Who needs how many steps, and who ends at which loss."""
+def report(made: Contest, gradients: dict[str, list[list[float]]]) -> Findings:
+    """Who needs how many steps, and who ends at which loss.
+
+    Args:
+        gradients: of each seed the gradient by layer.
+    """
     shares = [
         share_of_steps(*both) for both in zip(made.runs["with"], made.runs["without"], strict=True)
     ]
     gains = relative_gains(made.losses("without"), made.losses("with"))
     later = relative_gains(made.losses("without"), made.losses("longer"))
-    falls = {name: fall(gradient) for name, gradient in gradients.items()}
+    falls = {name: [fall(each) for each in own] for name, own in gradients.items()}
+    gradient_cells = {name: cells(own) for name, own in falls.items()}
     return T.findings(
-        rows=[[NAMES[name], *made.row(name), falls.get(name)] for name in NAMES],
+        rows=[
+            [NAMES[name], *made.row(name), *gradient_cells.get(name, [None, None])]
+            for name in NAMES
+        ],
         figures={
             **made.figures(),
             "gradients": gradients,
@@ -96,14 +106,14 @@ def report(made: Contest, gradients: dict[str, list[float]]) -> Findings:
             ),
             T.chart(
                 [
-                    Series(NAMES[name], [(float(at), each) for at, each in enumerate(values, 1)])
-                    for name, values in gradients.items()
+                    Series.of_seeds(NAMES[name], dict(enumerate(zip(*own, strict=True), 1)))
+                    for name, own in gradients.items()
                 ],
                 title=T("chart_title", deep=DEEP),
                 log_y=True,
             ),
         ],
-        columns=[T.column("model"), *COLUMNS, T.column("gradient_first_layer_last")],
+        columns=[T.column("model"), *COLUMNS, T.column("gradient_first_layer_last"), COLUMNS[-1]],
         needed=shares,
         gained=gains,
         losses={name: made.loss(name) for name in NAMES},

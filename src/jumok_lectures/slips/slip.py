@@ -24,6 +24,7 @@ class Slip:
         computed: what was run or counted, with its numbers.
         figures: these numbers.
         differs: whether the numbers contradict what the note says.
+        incomplete: whether the note is not wrong, but leaves out what matters.
     """
 
     place: str
@@ -32,6 +33,7 @@ class Slip:
     computed: Text
     figures: Mapping[str, float | Sequence[float]]
     differs: bool
+    incomplete: bool
 
 
 def slip(
@@ -44,7 +46,8 @@ def slip(
     """The slip of this name, whose place and words are in the file; the values are computed."""
     quote, computed = texts.read["quotes"][name], filled(texts.read[f"{name}_computed"], values)
     right = texts(f"{name}_right")
-    return Slip(quote["place"], quote["words"], right, computed, figures, differs)
+    incomplete = quote.get("incomplete", False)
+    return Slip(quote["place"], quote["words"], right, computed, figures, differs, incomplete)
 
 
 def each(seeds: Sequence[int], measure: Callable[[torch.Generator], float]) -> list[float]:

@@ -3,6 +3,7 @@
 import math
 
 import torch
+from torch.nn import functional
 
 from jumok.attention.core import attend_by_scores
 from jumok.attention.layers import RawAttention
@@ -13,6 +14,7 @@ from jumok_lectures.worked.example import (
     Noted,
     WorkedExample,
     WorkedStep,
+    by_torch,
     explained,
     numbers,
     traced,
@@ -118,6 +120,7 @@ def four_keys() -> WorkedExample:
     keys = vectors(*FOUR)
     names = tuple(f"k{number}" for number in range(1, 5))
     trace, output = traced(layer, lambda: layer(vectors(QUERY), keys), "003:18", ("q",), names)
+    theirs = functional.scaled_dot_product_attention(vectors(QUERY), keys, keys, scale=1.0)
     looks = explained(trace, 0).looks
     products = ", ".join(f"{look.product:g}" for look in looks)
     weights = [look.weight for look in looks]
@@ -127,19 +130,19 @@ def four_keys() -> WorkedExample:
         T("four_keys_title"),
         T("four_keys_given"),
         (
-            WorkedStep(
-                NEAREST,
-                T("said_nearest", products=products),
-                float(largest),
-                Noted("세 번째", 3.0, 0.0),
-            ),
+            WorkedStep(NEAREST, T("said_nearest", products=products, largest=largest)),
             WorkedStep(
                 POSITIVE,
                 T("said_positive", weights=numbers(torch.tensor(weights))),
                 sum(weights),
                 Noted("1", 1.0, 1e-6),
             ),
-            WorkedStep(T.quote("28"), T("said_28", output_0=numbers(output[0]))),
+            WorkedStep(
+                T.quote("28"),
+                T("said_28", output_0=numbers(output[0])),
+                float(output[0, 0]),
+                by_torch("scaled_dot_product_attention", float(theirs[0, 0, 0])),
+            ),
         ),
         trace,
     )
