@@ -98,9 +98,9 @@ def test_every_word_is_guessed_from_its_own_map(opened, captioned):
         right += guess == word
         assert said.startswith("Right. " if guess == word else "Not this one. ")
         assert f"“{words[word]}” was written while attending most to" in said
-        assert percent(re.search(r"\) \(([\d.]+ %) of the attention[ ,\w]*\)", said)[1]) == pytest.approx(
-            maps[word].max(), abs=0.0051
-        )
+        assert percent(
+            re.search(r"\) \(([\d.]+ %) of the attention[ ,\w]*\)", said)[1]
+        ) == pytest.approx(maps[word].max(), abs=0.0051)
         drop = captioned.findings.attribution["words"].measures["blank"]["picture"]
         steps = steps_of_word(captioned, "target", word)
         lost = drop[word][maps[word].argmax()] * len(steps)

@@ -19,11 +19,11 @@ from tests.inspection.traces import HOSTILE, found, trace
 expect = pytest.importorskip("playwright.sync_api", reason="needs the package playwright").expect
 
 WRITTEN = re.compile(
-    r"“(.+?)” was written while attending most to (.+?) \(([\d.]+ %) of the attention(?: in layer \d+, head \d+)?\)(.*)"
+    r"“(.+?)” was written while attending most to (.+?) \(([\d.]+ %) of the attention([^)]*)\)"
 )
 LOOKED = re.compile(
     r"(?:While reading )?“?(.+?)”?(?:, the model)? attended most to (.+?) "
-    r"\(([\d.]+ %) of (?:the|its) attention\)(.*)"
+    r"\(([\d.]+ %) of the attention([^)]*)\)"
 )
 KINDS = (
     "Transformer", "Bahdanau's RNN", "captioner", "language model",
@@ -86,7 +86,9 @@ def test_the_sentence_of_every_kind_is_true(opened, folders, kind):
     reader = opened(recorded, view="overview")
     site, head = opened_at(recorded, reader)
     sentence = said(reader)
-    word, key, share, _ = (WRITTEN.match(sentence) or LOOKED.match(sentence)).groups()
+    word, key, share, where = (WRITTEN.match(sentence) or LOOKED.match(sentence)).groups()
+    alone = head is not None and len(site.weights) > 1
+    assert where == (f" in layer {site.layer + 1}, head {head + 1}" if alone else "")
     values = word_map(recorded, site, head, recorded.findings.at_input)
     grid, queries = recorded.axes[site.keys].grid, recorded.axes[site.queries]
     column = cell_of(key, grid[1]) if grid else shown(recorded.axes[site.keys]).index(key[1:-1])

@@ -28,27 +28,27 @@ export function labelStage(trace, words) {
   const most = Math.max(...drops.map(Math.abs)) || 1;
   const top = largest(drops);
   const said = element("p", { class: "sentence", id: "label-sentence", "aria-live": "polite" });
-  /** @param {number} word */
+  /** @param {number | null} word what is pointed at */
   const say = (word) => said.replaceChildren(...unbroken(sentence(trace, grid ? drops.map((_, cell) => words.spot(cell, grid)) : texts, effects, word, top, words)));
   const node = element("div", { class: "label-stage" },
     grid ? imageOf(trace, drops, grid, { top, say, words })
       : element("div", { class: "line made", role: "group", "aria-label": words.madeLabel }, ...texts.map((text, i) => wordOf(text, i, effects[i], most, say, words))),
     element("p", { class: "muted" }, grid ? words.madeLabelCells : words.madeLabelScale));
-  node.addEventListener("mouseleave", () => say(top));
+  node.addEventListener("mouseleave", () => say(null));
   node.addEventListener("focusout", (event) => {
-    if (!node.contains(/** @type {Node | null} */ (event.relatedTarget))) say(top);
+    if (!node.contains(/** @type {Node | null} */ (event.relatedTarget))) say(null);
   });
-  say(top);
+  say(null);
   return { said, node };
 }
 
-/** @param {Trace} trace @param {string[]} texts @param {Drop[]} effects @param {number} word @param {number} top @param {Words} words */
+/** @param {Trace} trace @param {string[]} texts @param {Drop[]} effects @param {number | null} word @param {number} top @param {Words} words */
 function sentence(trace, texts, effects, word, top, words) {
-  const change = changeText(effects[word], words.sentence);
-  const chance = words.sentence.share(percentOf(effects[word].before));
+  const change = changeText(effects[word ?? top], words.sentence);
+  const chance = words.sentence.share(percentOf(effects[top].before));
   const [most, none, each] = trace.picture ? [words.labelCellMost, words.labelCellNone, words.labelCell] : [words.labelMost, words.labelNone, words.labelWord];
-  if (word !== top) return each(trace.output, chance, texts[word], change);
-  return effects[top].nats > 0 && changeOf(effects[top]).how !== "same" ? most(trace.output, chance, texts[word], change) : none(trace.output, chance);
+  if (word !== null) return each(trace.output, chance, texts[word], change);
+  return effects[top].nats > 0 && changeOf(effects[top]).how !== "same" ? most(trace.output, chance, texts[top], change) : none(trace.output, chance);
 }
 
 /**
