@@ -28,7 +28,17 @@ def _merge_cases() -> list[Case]:
 
 
 EXERCISES = (
-    Question("09.parameters", 4 * 512**2, 1, {"times_heads": 32 * 512**2, "no_output": 3 * 512**2}),
+    Question(
+        "09.parameters",
+        4 * 512**2,
+        1,
+        {
+            "times_heads": 32 * 512**2,
+            "no_output": 3 * 512**2,
+            "one_of_four": 512**2,
+            "one_head": 4 * 512 * 64,
+        },
+    ),
     Exercise(
         "09.split_heads",
         split_heads,

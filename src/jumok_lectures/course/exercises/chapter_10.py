@@ -52,19 +52,24 @@ def _over_words(x: Tensor, gain: Tensor, shift: Tensor) -> Tensor:
     return _normed(x, x.mean(dim=0), x.var(dim=0, correction=0), gain, shift)
 
 
+def _over_everything(x: Tensor, gain: Tensor, shift: Tensor) -> Tensor:
+    return _normed(x, x.mean(), x.var(correction=0), gain, shift)
+
+
 def _by_variance(x: Tensor, gain: Tensor, shift: Tensor) -> Tensor:
     mean, variance = x.mean(-1, keepdim=True), x.var(-1, keepdim=True, correction=0)
     return gain * (x - mean) / (variance + 1e-5) + shift
 
 
 EXERCISES = (
-    Question("10.middle", 0, 0.01, {"not_shifted": 3 / 3.5**0.5}),
+    Question("10.middle", 0, 0.01, {"not_shifted": 3 / 3.5**0.5, "not_normalized": 3}),
     Exercise(
         "10.layer_norm",
         layer_norm,
         _norm_cases,
         {
             "over_words": _over_words,
+            "over_everything": _over_everything,
             "one_less": lambda x, gain, shift: _normed(
                 x, x.mean(-1, keepdim=True), x.var(-1, keepdim=True), gain, shift
             ),

@@ -32,7 +32,9 @@ def _mixed(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
 
 
 EXERCISES = (
-    Question("11.cells", 12, 0.1, {"square_of_target": 9, "square_of_source": 16}),
+    Question(
+        "11.cells", 12, 0.1, {"square_of_target": 9, "square_of_source": 16, "sum_of_sides": 7}
+    ),
     Exercise(
         "11.cross_attention",
         cross_attention,
@@ -46,6 +48,12 @@ EXERCISES = (
             ),
             "scale_of_example": lambda t, m, q, k, v: (
                 torch.softmax((t @ q) @ (m @ k).T / 8**0.5, dim=-1) @ (m @ v)
+            ),
+            "divided_by_d_model": lambda t, m, q, k, v: (
+                torch.softmax((t @ q) @ (m @ k).T / t.shape[1] ** 0.5, dim=-1) @ (m @ v)
+            ),
+            "wrong_axis": lambda t, m, q, k, v: (
+                torch.softmax((t @ q) @ (m @ k).T / k.shape[1] ** 0.5, dim=0) @ (m @ v)
             ),
             "raw_values": lambda t, m, q, k, v: _mixed(t @ q, m @ k, m),
         },
