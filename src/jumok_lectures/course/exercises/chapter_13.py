@@ -49,7 +49,7 @@ def _pointing_cases() -> list[Case]:
     two = numbers([[0.4, 0.3], [0.3, 0.0]], [[0.2, 0.8], [0.0, 0.0]])
     there = torch.tensor([[[False, True], [True, True]], [[False, True], [False, False]]])
     return [
-        Case("by_hand", (two, there), torch.tensor(0.5)),
+        Case("two_grids", (two, there), torch.tensor(0.5)),
         Case("grids", (weights, boxes)),
     ]
 
@@ -92,6 +92,7 @@ EXERCISES = (
             "weight_in_box": lambda w, b: (w * b).sum((1, 2)).mean(),
             "more_than_half": lambda w, b: ((w * b).sum((1, 2)) > 0.5).double().mean(),
             "every_pair": lambda w, b: b.flatten(1)[:, w.flatten(1).argmax(dim=1)].double().mean(),
+            "number_of_pictures": lambda w, b: pointing(w, b) * len(w),
             "size_of_box": lambda w, b: b.double().mean(),
         },
     ),

@@ -63,7 +63,7 @@ EXERCISES = (
         conv_1x1,
         _convolution_cases,
         {
-            "transposed_matrix": lambda x, w: torch.einsum("co,chw->ohw", w, x),
+            "transposed_kernel": lambda x, w: torch.einsum("co,chw->ohw", w, x),
             "each_channel_alone": lambda x, w: x * w.sum(dim=1)[:, None, None],
             "channels_last": lambda x, w: torch.einsum("oc,chw->hwo", w, x),
         },
