@@ -168,9 +168,9 @@ def test_a_notebook_is_valid_and_whole(chapter: Chapter, language):
     assert code == [cell.strip("\n") for cell in chapter.code(language)]
     figures = [name for cell in read.cells for name in cell.get("attachments", {})]
     assert figures == [f"{chapter.number}.svg"]
-    links = re.findall(
-        r"\]\((?!https:|attachment:)([^)]*)\)", "".join(c.source for c in read.cells)
-    )
+    text = "".join(cell.source for cell in read.cells if cell.cell_type == "markdown")
+    assert re.findall(r"!\[[^\]]*\]\(([^)]*)\)", text) == [f"attachment:{figures[0]}"]
+    links = re.findall(r"\]\((?!https:|attachment:)([^)]*)\)", text)
     assert not [link for link in links if ".md" in link or ".py" in link]
 
 
