@@ -28,18 +28,27 @@ def _cases() -> list[Case]:
     ]
 
 
+def _weights(query: Tensor, key: Tensor, scale: float) -> Tensor:
+    return torch.softmax(query @ key.T * scale, dim=-1)
+
+
 def _mixed(query: Tensor, key: Tensor, value: Tensor, scale: float) -> Tensor:
-    return torch.softmax(query @ key.T * scale, dim=-1) @ value
+    return _weights(query, key, scale) @ value
 
 
 EXERCISES = (
-    Question("04.matrices", 3, 0.1, {"one_matrix": 1, "output_matrix": 4}),
+    Question("04.matrices", 3, 0.1, {"one_matrix": 1, "no_value_matrix": 2, "output_matrix": 4}),
     Exercise(
         "04.self_attention",
         self_attention,
         _cases,
         {
             "raw_values": lambda x, q, k, v: _mixed(x @ q, x @ k, x, k.shape[1] ** -0.5),
+            "weights_only": lambda x, q, k, v: _weights(x @ q, x @ k, k.shape[1] ** -0.5),
+            "no_softmax": lambda x, q, k, v: x @ q @ (x @ k).T / k.shape[1] ** 0.5 @ (x @ v),
+            "wrong_axis": lambda x, q, k, v: (
+                torch.softmax(x @ q @ (x @ k).T / k.shape[1] ** 0.5, dim=0) @ (x @ v)
+            ),
             "raw_scores": lambda x, q, k, v: _mixed(x, x, x @ v, x.shape[1] ** -0.5),
             "roles_swapped": lambda x, q, k, v: _mixed(x @ k, x @ q, x @ v, k.shape[1] ** -0.5),
             "not_scaled": lambda x, q, k, v: _mixed(x @ q, x @ k, x @ v, 1),

@@ -25,7 +25,7 @@ def _scores(query: Tensor, key: Tensor, scale: float) -> Tensor:
 
 
 EXERCISES = (
-    Question("05.spread", 8, 0.1, {"variance": 64, "no_growth": 1}),
+    Question("05.spread", 8, 0.1, {"variance": 64, "no_growth": 1, "factor_instead": 1 / 8}),
     Exercise(
         "05.scaled_scores",
         scaled_scores,
@@ -37,6 +37,8 @@ EXERCISES = (
             "last_axes_reversed": lambda q, k: (
                 q @ k.permute(*reversed(range(k.dim()))) / k.shape[-1] ** 0.5
             ),
+            "first_axes_swapped": lambda q, k: q @ k.transpose(0, 1) / k.shape[-1] ** 0.5,
+            "transposed_scores": lambda q, k: scaled_scores(k, q),
             "multiplied_by_root": lambda q, k: _scores(q, k, k.shape[-1] ** 0.5),
             "divided_by_keys": lambda q, k: _scores(q, k, k.shape[-2] ** -0.5),
             "softmax_too_early": lambda q, k: scaled_scores(q, k).softmax(dim=-1),

@@ -32,6 +32,8 @@ EXERCISES = (
             "transposed_scores": lambda q, k: k @ q.transpose(-2, -1),
             "no_transpose": lambda q, k: q @ k,
             "last_axes_reversed": lambda q, k: q @ k.permute(*reversed(range(k.dim()))),
+            "first_axes_swapped": lambda q, k: q @ k.transpose(0, 1),
+            "divided_already": lambda q, k: q @ k.transpose(-2, -1) / k.shape[-1] ** 0.5,
             "softmax_too_early": lambda q, k: torch.softmax(q @ k.transpose(-2, -1), dim=-1),
         },
     ),

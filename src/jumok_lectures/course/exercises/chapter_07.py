@@ -50,6 +50,9 @@ EXERCISES = (
             "transposed_mask": lambda length: causal_mask(length).T,
             "without_itself": lambda length: causal_mask(length).tril(-1),
             "true_forbids": lambda length: ~causal_mask(length),
+            "numbers_to_add": lambda length: torch.zeros(length, length).masked_fill(
+                ~causal_mask(length), -math.inf
+            ),
             "one_more": lambda length: torch.ones(length, length, dtype=torch.bool).tril(1),
             "no_mask": lambda length: torch.ones(length, length, dtype=torch.bool),
         },
