@@ -168,6 +168,8 @@ def test_a_notebook_is_valid_and_whole(chapter: Chapter, language):
     assert code == [cell.strip("\n") for cell in chapter.code(language)]
     figures = [name for cell in read.cells for name in cell.get("attachments", {})]
     assert figures == [f"{chapter.number}.svg"]
+    shown = re.findall(r"!\[[^\]]*\]\(([^)]*)\)", "".join(c.source for c in read.cells))
+    assert shown == [f"attachment:{chapter.number}.svg"]
     links = re.findall(
         r"\]\((?!https:|attachment:)([^)]*)\)", "".join(c.source for c in read.cells)
     )

@@ -11,7 +11,7 @@ from jumok.errors import ConfigError, Location
 
 FENCE = re.compile(r"^```python\n(.*?)^```\n", re.DOTALL | re.MULTILINE)
 FIGURE = re.compile(r"!\[([^\]]*)\]\(figures/([\w.-]+)\)")
-LINK = re.compile(r"(?<!!)\]\((?!https?:|#)([^)]+)\)")
+LINK = re.compile(r"\]\((?!https?:|#|attachment:)([^)]+)\)")
 ONLINE = "https://github.com/jumok/jumok/blob/main/docs/course/"
 INSTALL = """%pip install --quiet jumok --extra-index-url https://download.pytorch.org/whl/cpu
 %env JUMOK_LANG={language}"""
