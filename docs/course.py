@@ -1,6 +1,6 @@
 """`python docs/course.py`: what the chapters of the course have from elsewhere.
 
-The verdicts of labs, from docs/lab/NAME.json, between the marks `<!-- lab: NAME -->` and
+The claims and verdicts of labs, from docs/lab/NAME.json, between the marks `<!-- lab: NAME -->` and
 `<!-- end -->`; and the figures in docs/course/figures, computed by the chapters' own formulas.
 """
 
@@ -22,6 +22,7 @@ from jumok_lectures.course.exercises import (
     chapter_13,
     chapter_15,
 )
+from jumok_lectures.report import HEADINGS
 
 DOCS = Path(__file__).parent
 COURSE = DOCS / "course"
@@ -373,12 +374,13 @@ def _explained() -> list[Panel]:
 
 
 def filled(path: Path) -> str:
-    """A chapter with the verdicts of the labs as they are now."""
+    """A chapter with the claims and verdicts of the labs as they are now."""
     language = "ko" if path.name.endswith(".ko.md") else "en"
 
     def verdict(mark: re.Match[str]) -> str:
         results = json.loads((DOCS / "lab" / f"{mark[2]}.json").read_text("utf-8"))
-        return f"{mark[1]}\n{results['text'][language]['verdict']}\n\n{mark[3]}"
+        text, title = results["text"][language], HEADINGS["claim"].of(language)
+        return f"{mark[1]}\n{title}: {text['claim']}\n\n{text['verdict']}\n\n{mark[3]}"
 
     return LAB.sub(verdict, path.read_text("utf-8"))
 

@@ -47,7 +47,12 @@ def _attended(query: Tensor, key: Tensor, value: Tensor, scale: float) -> Tensor
 
 
 EXERCISES = (
-    Question("00.machines", 0.12, 0.005, {"other_share": 0.88, "shares_of_scores": 12 / 26}),
+    Question(
+        "00.machines",
+        0.12,
+        0.005,
+        {"other_share": 0.88, "shares_of_scores": 12 / 26, "percentage": 12},
+    ),
     Exercise(
         "00.softmax",
         softmax,

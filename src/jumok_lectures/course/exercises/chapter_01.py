@@ -41,8 +41,17 @@ def _all_states(words: Tensor, w: Tensor, u: Tensor) -> Tensor:
     return torch.stack([encode(words[: n + 1], w, u) for n in range(len(words))])
 
 
+def _state_as_wide_as_words(words: Tensor, w: Tensor, u: Tensor) -> Tensor:
+    h = torch.zeros(words.shape[1], dtype=words.dtype)
+    for x in words:
+        h = torch.tanh(x @ w + h @ u)
+    return h
+
+
 EXERCISES = (
-    Question("01.numbers_for_100_words", 512, 0.5, {"grows_with_words": 51200}),
+    Question(
+        "01.numbers_for_100_words", 512, 0.5, {"grows_with_words": 51200, "number_of_words": 100}
+    ),
     Exercise(
         "01.step",
         step,
@@ -51,7 +60,9 @@ EXERCISES = (
             "no_tanh": lambda x, h, w, u: x @ w + h @ u,
             "no_memory": lambda x, h, w, u: torch.tanh(x @ w),
             "transposed_matrix": lambda x, h, w, u: torch.tanh(w @ x + u @ h),
+            "swapped_matrices": lambda x, h, w, u: torch.tanh(x @ u + h @ w),
             "two_tanhs": lambda x, h, w, u: torch.tanh(x @ w) + torch.tanh(h @ u),
+            "tanh_of_word_only": lambda x, h, w, u: torch.tanh(x @ w) + h @ u,
         },
     ),
     Exercise(
@@ -62,6 +73,8 @@ EXERCISES = (
             "all_states": _all_states,
             "mean_of_states": lambda words, w, u: _all_states(words, w, u).mean(dim=0),
             "backwards": lambda words, w, u: encode(words.flip(0), w, u),
+            "first_word_only": lambda words, w, u: encode(words[:1], w, u),
+            "state_as_wide_as_words": _state_as_wide_as_words,
             "last_word_only": lambda words, w, u: torch.tanh(words[-1] @ w),
             "stops_early": lambda words, w, u: encode(words[:-1], w, u),
         },

@@ -64,6 +64,7 @@ EXERCISES = (
             "state_first": lambda state, states: state @ states,
             "softmax_too_early": lambda state, states: torch.softmax(states @ state, dim=-1),
             "cosine": _cosine,
+            "scaled_already": lambda state, states: states @ state / len(state) ** 0.5,
             "summed_over_states": lambda state, states: (states * state).sum(dim=0),
         },
     ),
@@ -74,6 +75,7 @@ EXERCISES = (
         {
             "no_tanh": lambda s, h, w, u, v: (s @ w + h @ u) @ v,
             "two_tanhs": lambda s, h, w, u, v: (torch.tanh(s @ w) + torch.tanh(h @ u)) @ v,
+            "no_v": lambda s, h, w, u, v: torch.tanh(s @ w + h @ u),
             "not_summed": lambda s, h, w, u, v: torch.tanh(s @ w + h @ u) * v,
             "tanh_last": lambda s, h, w, u, v: torch.tanh((s @ w + h @ u) @ v),
             "softmax_too_early": lambda s, h, w, u, v: torch.softmax(
