@@ -17,7 +17,7 @@ from tests.documented import ROOT, unknown
 from tests.figures import GENERATED, Figure, Passage, figures, figures_of, in_digits, passages, same
 
 DOCS = ROOT / "docs"
-ELSEWHERE = {"lab", "lectures", "smallworld-judged", "CHANGELOG"}
+ELSEWHERE = {"lab", "lectures", "smallworld-judged", "first-sentences", "CHANGELOG"}
 FOLDERS = (ROOT, DOCS, DOCS / "benchmarks")
 PAGES = sorted(
     page

@@ -67,7 +67,8 @@ function imageOf(trace, drops, grid, { top, say, words }) {
 /** @param {string} text @param {number} i @param {Drop} effect @param {number} most @param {(word: number) => void} say @param {Words} words */
 function wordOf(text, i, effect, most, say, words) {
   const share = effect.nats / most;
-  const kind = share >= FAINTEST ? " for" : share <= -FAINTEST ? " against" : "";
+  const seen = Math.abs(share) >= FAINTEST && changeOf(effect).how !== "same";
+  const kind = !seen ? "" : share > 0 ? " for" : " against";
   const node = element("button", { type: "button", id: `made-${i}`, class: `word${kind}`, "aria-label": words.labelName(text, changeText(effect, words.sentence)),
     ...preview(() => say(i)), onclick: () => say(i) }, element("span", {}, text));
   if (kind === " for") node.style.setProperty("--share", share.toFixed(3));
