@@ -138,7 +138,6 @@ TOURS = (
     Shot("tour-ko", f"{TOUR}&lang=ko", 830, open_tour),
     Shot("game", "game=look", 830, guess),
 )
-IMAGE_GAME = (Shot("game-picture", "game=which", 830, play, 64),)
 CARDS = "part=cross&curve=confidence"
 SCREEN: ViewportSize = {"width": 1280, "height": 900}
 PHONE: ViewportSize = {"width": 400, "height": 800}
@@ -345,7 +344,7 @@ def main() -> None:
         (asked.translator if asked.rival else None, ENGLISH, RIVALS, ("--with", str(asked.rival))),
         (asked.korean, KOREAN, KOREANS[:1], ()),
         (asked.korean, WALKED, (*KOREANS[1:], *TOURS), ()),
-        (asked.captioner, str(asked.photo), (*CAPTIONER, *IMAGE_GAME), ()),
+        (asked.captioner, str(asked.photo), CAPTIONER, ()),
         (asked.pixels, str(asked.digit), PIXELS, ()),
     )
     pairs = list(chain(*zip(("--source", "--target", "--gold"), asked.corpus or (), strict=False)))

@@ -26,10 +26,6 @@ PAGES = sorted(
     if page.name.split(".")[0] not in ELSEWHERE
 )
 RECORDS = results.load()["figures"]["rows"]
-# Those of "The page" in docs/benchmarks/inspection.md that have no command beside them yet.
-PAGE = {"0.07 s", "0.11 s", "0.12 s", "107 MB", "54.5 s", "0.40", "1.51", "8 %", "12.4 s", "13.3 s"}
-PAGE |= {"5.9 s", "6.7 s", "2.6 ms", "3.5 ms", "4.3 ms", "49 rate", "5 ms"}
-EXEMPT = {"docs/benchmarks/inspection": PAGE}
 
 
 def name(page: Path) -> str:
@@ -55,7 +51,7 @@ def test_every_figure_has_a_source(page):
     wrong = [
         f"{', '.join(found)} in: {passage.text.strip()[:200]}"
         for passage in passages(page)
-        if (found := without_source(passage, page) - EXEMPT.get(name(page), set()))
+        if (found := without_source(passage, page))
     ]
     assert not wrong, "name the command that measures it, or write a record\n" + "\n".join(wrong)
 
