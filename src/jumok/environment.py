@@ -25,7 +25,7 @@ VARIABLES = {
     "JUMOK_THREADS": "processor cores to use, unless --threads is given (default: all)",
     "JUMOK_PLUGINS": "plugins to load, unless --plugin is given (separated like PATH)",
     "JUMOK_LANG": "the language of help, errors, labs and the course, en or ko",
-    "LC_ALL": "the system's language; ko... makes help and errors Korean without JUMOK_LANG",
+    "LC_ALL": "the system's language; ko... makes all of this Korean without JUMOK_LANG",
     "LC_MESSAGES": "the same, after LC_ALL",
     "LANG": "the same, after LC_MESSAGES",
     "JUMOK_LEASH": "set by `jumok train --processes` and `jumok sweep`: ties the "

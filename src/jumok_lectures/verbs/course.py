@@ -5,9 +5,17 @@ from typing import Annotated
 
 import typer
 
-from jumok.environment import Language
+from jumok.environment import Language, language
 
-Lang = Annotated[Language, typer.Option(help="Language of the output.", envvar="JUMOK_LANG")]
+Lang = Annotated[
+    Language,
+    typer.Option(
+        help="Language of the output (default: that of the system).",
+        envvar="JUMOK_LANG",
+        show_default=False,
+    ),
+]
+USUAL = language()
 Number = Annotated[str, typer.Argument(metavar="NN", help="Number of the chapter, such as 00.")]
 Answers = Annotated[
     Path | None,
@@ -21,7 +29,7 @@ app = typer.Typer(rich_help_panel="Test the claims of the lectures", rich_markup
 
 
 @app.callback(invoke_without_command=True)
-def course(context: typer.Context, lang: Lang = "en") -> None:
+def course(context: typer.Context, lang: Lang = USUAL) -> None:
     """Learn attention in short chapters with exercises.
 
     Without a command, lists the chapters.
@@ -39,7 +47,7 @@ def course(context: typer.Context, lang: Lang = "en") -> None:
 
 
 @app.command("open")
-def open_(number: Number, lang: Lang = "en") -> None:
+def open_(number: Number, lang: Lang = USUAL) -> None:
     """Write a chapter's notebook into the current folder."""
     from jumok_lectures.course.chapters import find, write_notebook
 
@@ -47,7 +55,7 @@ def open_(number: Number, lang: Lang = "en") -> None:
 
 
 @app.command()
-def check(number: Number, file: Answers = None, lang: Lang = "en") -> None:
+def check(number: Number, file: Answers = None, lang: Lang = USUAL) -> None:
     """Check the answers to a chapter's exercises. Exit code 1: not all are right."""
     from jumok_lectures.course.chapters import find
     from jumok_lectures.course.checking import check_file

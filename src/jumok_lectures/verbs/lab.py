@@ -8,7 +8,7 @@ import typer
 from rich.table import Table
 
 from jumok.cli.screen import console, warn_without_compiler
-from jumok.environment import Language
+from jumok.environment import Language, language
 from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -22,7 +22,15 @@ Folder = Annotated[Path, typer.Option(help="Output folder of plots and results."
 Page = Annotated[
     Path | None, typer.Option(help="Write a Markdown page of all labs with results in --folder.")
 ]
-Lang = Annotated[Language, typer.Option(help="Language of the output.", envvar="JUMOK_LANG")]
+Lang = Annotated[
+    Language,
+    typer.Option(
+        help="Language of the output (default: that of the system).",
+        envvar="JUMOK_LANG",
+        show_default=False,
+    ),
+]
+USUAL = language()
 Seed = Annotated[int, typer.Option(min=0, max=2**31, help="The first seed.")]
 Seeds = Annotated[
     int, typer.Option(min=1, max=100, help="Number of seeds; one alone gives no intervals.")
@@ -46,7 +54,7 @@ def lab(
     full: Full = False,
     folder: Folder = Path("lab"),
     page: Page = None,
-    lang: Lang = "en",
+    lang: Lang = USUAL,
     seed: Seed = 1,
     seeds: Seeds = 3,
     encoder: Encoder = None,

@@ -11,7 +11,7 @@ from rich.table import Table
 from jumok.cli.late_verbs import load_attached
 from jumok.cli.options import Beams, ChosenLanguages, Machine, Without
 from jumok.cli.screen import console
-from jumok.environment import Language
+from jumok.environment import Language, language
 from jumok.errors import ConfigError
 from jumok.options import option
 
@@ -22,8 +22,13 @@ if TYPE_CHECKING:
 
 Lang = Annotated[
     Language,
-    typer.Option(help="With --lecture: language of the output.", envvar="JUMOK_LANG"),
+    typer.Option(
+        help="With --lecture: language of the output (default: that of the system).",
+        envvar="JUMOK_LANG",
+        show_default=False,
+    ),
 ]
+USUAL = language()
 BAR = 24
 MOST_CELLS = 10
 """For an image, only the cells with the largest weights are printed."""
@@ -90,7 +95,7 @@ def explain(
         ),
     ] = None,
     beam: Beams = None,
-    lang: Lang = "en",
+    lang: Lang = USUAL,
     *,
     asked: Annotated[RowArgs, RowArgs()],
     languages: Annotated[ChosenLanguages, ChosenLanguages()],
