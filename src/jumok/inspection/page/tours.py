@@ -191,7 +191,7 @@ class _TourReader:
 
     def languages(self, values: object, what: str) -> dict[str, str]:
         table = self.keys(values, LANGUAGES, what)
-        texts = {}
+        texts: dict[str, str] = {}
         for language in LANGUAGES:
             text = table.get(language)
             if not isinstance(text, str) or not text.strip():
