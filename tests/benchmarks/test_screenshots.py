@@ -1,5 +1,6 @@
 """The pictures of docs/look.md: each is there, small, and made by the script."""
 
+import itertools
 import re
 import shutil
 from pathlib import Path
@@ -9,7 +10,7 @@ import pytest
 pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
 pytest.importorskip("PIL.Image", reason="needs the package pillow")
 
-from benchmarks import screenshots
+from benchmarks import screenshots, site_pictures
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = ("look.md", "look.ko.md")
@@ -53,6 +54,14 @@ def test_the_first_screen_of_every_kind_is_there_before_and_after(page):
         assert (DOCS / link).stat().st_size <= screenshots.MOST_BYTES
         with screenshots.Image.open(DOCS / link) as picture:
             assert picture.size == ((400, 800) if "phone" in link else (1280, 900))
+
+
+@pytest.mark.parametrize("page", ["first-screens.md", "first-screens.ko.md"])
+def test_the_site_is_there_on_both_screens_in_both_themes_and_languages(page):
+    links = re.findall(r"\]\((look/site/[^)]+)\)", (DOCS / page).read_text("utf-8"))
+    looks = itertools.product(site_pictures.SCREENS, ("light", "dark"), ("en", "ko"))
+    assert links == [f"look/site/{'-'.join(look)}.webp" for look in looks]
+    assert all((DOCS / link).stat().st_size <= screenshots.MOST_BYTES for link in links)
 
 
 def test_a_first_screen_is_taken(tiny_bundle, tmp_path, monkeypatch):
