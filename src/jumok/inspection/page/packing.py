@@ -28,7 +28,7 @@ decoder's layer of width 128."""
 
 COMMENT = re.compile(r"^[ \t]*(?:/\*\*(?:[^*]|\*(?!/))*\*/|//[^\n]*)\n", re.MULTILINE)
 BEHIND = re.compile(r"(?<=[;,:{}()\[\]]) // [^\n\"'`]*$", re.MULTILINE)
-TYPE = re.compile(r"/\*\* @type (?:[^*]|\*(?!/))*\*/ ")
+TYPE = re.compile(r"/\*\* @type (?:[^*/]|\*(?!/)|/(?!\*))*\*/ ")
 INDENT = re.compile(r"^[ \t]+", re.MULTILINE)
 
 
