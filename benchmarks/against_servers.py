@@ -134,8 +134,9 @@ def measure(
 def table(figures: dict[str, Figures], peak: dict[str, int]) -> Iterator[str]:
     """The lines of a table; the translations of the first server are what others' compare with."""
     yield (
-        "| server | lone request, ms | its CPU-ms | requests a second | a CPU-second "
-        "| at 50 %, ms | at 80 %, ms | not answered | memory, MB | same translation |"
+        "| server | single request, ms | its CPU-ms | requests per second "
+        "| requests per CPU-second | at 50 %, ms | at 80 %, ms | not answered "
+        "| memory, MB | same translation |"
     )
     yield "|---|---|---|---|---|---|---|---|---|---|"
     first = next(iter(figures.values()))

@@ -42,7 +42,7 @@ from tests.serving.http.process import serving
 def attack_kills(asked: Campaign) -> Iterator[Area]:
     """Runs that are killed and resumed, in one process, in two, and in changing numbers."""
     for counts in ((1,), (2,), kills.COUNTS):
-        area = Area(f"kills: {', '.join(map(str, counts))} processes")
+        area = Area(f"kills, processes: {', '.join(map(str, counts))}")
         number = asked.many("kills", 2)
         folder = asked.folder / f"kills{len(counts)}{counts[0]}"
         folder.mkdir()
@@ -129,7 +129,7 @@ def attack_server(asked: Campaign) -> Iterator[Area]:
     model = asked.folder / "model"
     shutil.copytree(asked.model, model)
     with serving(asked.folder / "server", f"en-ko={model}", "--grace", "0") as server:
-        area = Area("requests: malformed, huge, out of step")
+        area = Area("requests: malformed, huge, out of order")
         sent = damaged(server, asked.seed, asked.many("requests", 100))
         area.cases = sent.count
         for request in sent.failed:

@@ -97,7 +97,7 @@ def main() -> None:
     parser.add_argument("page", type=Path, help="a saved page of `jumok look`")
     asked = parser.parse_args()
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
-    print("| view | frames a second | longest frame, ms | CPU, ms |\n|---|--:|--:|--:|")
+    print("| view | frames per second | longest frame, ms | CPU, ms |\n|---|--:|--:|--:|")
     with sync_playwright() as driver, tempfile.TemporaryDirectory() as folder:
         flags = ["--no-sandbox", "--disable-gpu"]
         browser = driver.chromium.launch(executable_path=chromium, args=flags)

@@ -135,7 +135,7 @@ GLIDES = """async words => {
 
 def frames(browser: Browser) -> None:
     """Goes from word to word, and prints how many frames a second the bands had on their way."""
-    print(f"| tokens | frames a second, processor {SLOWER} times slower | longest frame, ms |")
+    print(f"| tokens | frames per second, processor {SLOWER} times slower | longest frame, ms |")
     print("|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
         for tokens in (12, 40, 128):

@@ -20,7 +20,7 @@ UNITS = {
     "%": r"%|percent|퍼센트",
     "x": r"x|times(?! the)|배(?!치|열|포)",
     "rate": r"(?:(?:target )?tokens|requests|sentences|lines|pairs) (?:a|per) (?:CPU-)?second"
-    r"|frames a second|(?:tokens|lines|pairs|토큰|줄|쌍)/s|[TG]FLOP(?:/s)?",
+    r"|frames per second|(?:tokens|lines|pairs|토큰|줄|쌍)/s|[TG]FLOP(?:/s)?",
     "nats": r"nats?|내트",
     "bits": r"bits per byte|바이트당 비트",
     "score": r"BLEU|chrF",

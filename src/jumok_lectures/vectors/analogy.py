@@ -239,6 +239,7 @@ def report(
         sentence = T(
             "of_texts",
             words=words / 1e6,
+            tens_of_thousands=round(words, -5) / 1e4,
             kept=KEPT,
             offset=[mean(each.offset) for each in judged.values()],
             alone=[mean(each.alone) for each in judged.values()],
