@@ -58,6 +58,13 @@ def reloads(server: ServedProcess, count: int) -> list[dict[str, object]]:
     raise AssertionError(server.log + server.errors)
 
 
+def wait_for(count: int, answers: list[str]) -> None:
+    """Waits until there are so many answers."""
+    until = time.monotonic() + SECONDS
+    while len(answers) < count and time.monotonic() < until:
+        time.sleep(0.01)
+
+
 def answer(client: httpx.Client) -> str:
     (only,) = client.post("/v1/translate", json=BODY).json()["answers"]
     return str(only["text"])
@@ -82,13 +89,11 @@ def test_a_replaced_model_answers_from_sighup_on_and_no_request_is_lost(folder, 
         threads = [threading.Thread(target=ask) for _ in range(3)]
         for each in threads:
             each.start()
+        wait_for(10, texts)
         reload(server)
         (line,) = reloads(server, 1)
         assert line["changed"] is True
-        asked = len(texts)
-        until = time.monotonic() + SECONDS
-        while len(texts) < asked + 10 and time.monotonic() < until:
-            time.sleep(0.01)
+        wait_for(len(texts) + 10, texts)
         ended.set()
         for each in threads:
             each.join(SECONDS)
