@@ -42,7 +42,10 @@ def test_a_real_vector_is_taken_apart() -> None:
 def test_a_norm_has_to_help_at_the_highest_rate_and_at_its_best() -> None:
     helps = norm.report(losses(0.2, 0.3, 4.0), [THROUGH])
     assert helps.outcome == "holds"
-    assert "0.30, 2.00 before the norm, 0.00, 1.00 when normalized, and 0.10, 0.70" in helps.sentence.en
+    assert (
+        "0.30, 2.00 before the norm, 0.00, 1.00 when normalized, and 0.10, 0.70"
+        in helps.sentence.en
+    )
     # After the residual it does not: the part of the notes.
     half = norm.report(losses(0.2, 4.0, 4.0), [THROUGH])
     assert [each.state for each in half.conditions] == ["met", "unmet", "met", "unmet", "met"]
