@@ -5,17 +5,8 @@ from typing import Annotated
 
 import typer
 
-from jumok.environment import Language, language
+from jumok_lectures.verbs.lang import USUAL, Lang
 
-Lang = Annotated[
-    Language,
-    typer.Option(
-        help="Language of the output (default: that of the system).",
-        envvar="JUMOK_LANG",
-        show_default=False,
-    ),
-]
-USUAL = language()
 Number = Annotated[str, typer.Argument(metavar="NN", help="Number of the chapter, such as 00.")]
 Answers = Annotated[
     Path | None,

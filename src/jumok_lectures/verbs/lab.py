@@ -8,8 +8,9 @@ import typer
 from rich.table import Table
 
 from jumok.cli.screen import console, warn_without_compiler
-from jumok.environment import Language, language
+from jumok.environment import Language
 from jumok.errors import ConfigError
+from jumok_lectures.verbs.lang import USUAL, Lang
 
 if TYPE_CHECKING:
     from jumok_lectures.entry import Lab
@@ -22,15 +23,6 @@ Folder = Annotated[Path, typer.Option(help="Output folder of plots and results."
 Page = Annotated[
     Path | None, typer.Option(help="Write a Markdown page of all labs with results in --folder.")
 ]
-Lang = Annotated[
-    Language,
-    typer.Option(
-        help="Language of the output (default: that of the system).",
-        envvar="JUMOK_LANG",
-        show_default=False,
-    ),
-]
-USUAL = language()
 Seed = Annotated[int, typer.Option(min=0, max=2**31, help="The first seed.")]
 Seeds = Annotated[
     int, typer.Option(min=1, max=100, help="Number of seeds; one alone gives no intervals.")
