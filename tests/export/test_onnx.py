@@ -197,8 +197,10 @@ def test_a_language_model_continues_texts_that_are_padded_on_the_left(tmp_path, 
 def test_the_program_of_the_documentation_translates(translators, monkeypatch, capsys):
     bundle, graphs, _ = translators(transformer, **PLAIN)
     monkeypatch.chdir(graphs.parents[1])
-    text = (Path(__file__).parents[2] / "docs" / "export.md").read_text("utf-8")
-    program = text.split("```python\n")[1].split("```")[0]
+    pages = [Path(__file__).parents[2] / "docs" / name for name in ("export.md", "export.ko.md")]
+    texts = [page.read_text("utf-8") for page in pages]
+    program, korean = (text.split("```python\n")[1].split("```")[0] for text in texts)
+    assert program == korean
     exec(compile(program, "docs/export.md", "exec"), {})
     model = load_model(bundle)
     with torch.inference_mode():
