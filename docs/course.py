@@ -1,7 +1,8 @@
-"""`python docs/course.py`: what the chapters of the course have from elsewhere.
+"""`python docs/course.py` updates the generated parts of the course.
 
-The claims and verdicts of labs, from docs/lab/NAME.json, between the marks `<!-- lab: NAME -->` and
-`<!-- end -->`; and the figures in docs/course/figures, computed by the chapters' own formulas.
+These are the claims and verdicts of labs, from docs/lab/NAME.json, between the marks
+`<!-- lab: NAME -->` and `<!-- end -->`; and the figures in docs/course/figures, which the
+formulas of the chapters compute.
 """
 
 import json

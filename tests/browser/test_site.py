@@ -320,7 +320,7 @@ def test_the_fall_without_a_word_is_that_of_the_chapter(page, chapter):
         words = page.locator(".moving p").inner_text()
         said = [float(each) for each in re.findall(r"\d\.\d{3}", words)]
         assert said == pytest.approx([score - fall, abs(fall)], abs=6e-4)
-        assert any(each in words for each in (("falls", "줄") if fall > 0 else ("rises", "올라")))
+        assert any(each in words for each in (("falls", "내려") if fall > 0 else ("rises", "올라")))
         assert len(numbers(page)) == 6
         box.press("Space")
     for box in boxes:

@@ -134,7 +134,7 @@ def ranks(first, second):
         ),
         ("01.encode", new_tensor, "right"),
         ("12.perplexity", lambda p: math.exp(-sum(map(math.log, p)) / len(p)), "gradients"),
-        ("12.next_loss", lambda logits, tokens: 5.0, "the sum by hand: 5, expected 0.4076."),
+        ("12.next_loss", lambda logits, tokens: 5.0, "the example by hand: 5, expected 0.4076."),
         ("13.pointing", pointing, "right"),
         ("15.rank_correlation", ranks, "right"),
         ("00.softmax", lambda s: F.softmax(s, -1) - 2e-6, "0.019531718 at [0, 0]"),

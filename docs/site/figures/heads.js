@@ -10,17 +10,17 @@ const GAP = 4;
 
 const WORDS = {
   en: {
-    title: "Move the slider: which numbers does each head get, and how large is a layer?",
+    title: "Move the slider. Which numbers does each head get, and how many parameters does a layer have?",
     heads: "heads", wrong: "a reshape alone", word: "word", head: "head",
     said: (/** @type {Said} */ it) =>
-      `(2, 8) becomes (${it.heads}, 2, ${it.width}). Head 1 has ${it.first}. ${it.wrong ? "Its rows are no longer the words: a wrong model, and no error. " : ""}`
+      `(2, 8) becomes (${it.heads}, 2, ${it.width}). Head 1 has ${it.first}. ${it.wrong ? "Its rows no longer belong to the words: the model is wrong, but no error occurs. " : ""}`
       + `W_Q, W_K, W_V and W_O have ${it.parts} = 256 parameters.`,
   },
   ko: {
-    title: "슬라이더를 움직여 보세요. 헤드마다 어떤 숫자를 가지고, 층의 크기는 얼마일까요?",
+    title: "슬라이더를 움직여 보세요. 헤드마다 어떤 숫자를 받고, 층의 매개변수는 몇 개일까요?",
     heads: "헤드 수", wrong: "reshape만 하기", word: "단어", head: "헤드",
     said: (/** @type {Said} */ it) =>
-      `모양은 (2, 8)에서 (${it.heads}, 2, ${it.width})로 바뀝니다. 헤드 1의 행은 ${it.first}입니다. ${it.wrong ? "행이 더는 단어가 아닙니다. 오류 없이 모델만 틀립니다. " : ""}`
+      `모양은 (2, 8)에서 (${it.heads}, 2, ${it.width})로 바뀝니다. 헤드 1의 행은 ${it.first}입니다. ${it.wrong ? "행이 더는 단어와 맞지 않습니다. 오류는 나지 않지만 모델은 틀립니다. " : ""}`
       + `W_Q, W_K, W_V, W_O의 매개변수는 ${it.parts} = 256개입니다.`,
   },
 };

@@ -9,11 +9,11 @@ const UNIT = 44;
 
 const WORDS = {
   en: {
-    title: "Turn the query, and lengthen one key: which key has the largest product, and which is nearest?",
+    title: "Turn the query and lengthen a key. Which key has the largest product, and which is the nearest?",
     query: "direction of q", key: "length of k₂",
     said: (/** @type {Found} */ it) =>
-      `The largest product is that with k${it.largest}, the nearest key is k${it.nearest}. `
-      + `z = ${it.sum} = [${it.z}] lies between the values, and nearest to the one with the largest weight.`,
+      `k${it.largest} has the largest product, and k${it.nearest} is the nearest key. `
+      + `z = ${it.sum} = [${it.z}] lies between the values, closest to the one with the largest weight.`,
     products: "q·k", distances: "|k − q|", weights: "softmax(q·k)",
   },
   ko: {

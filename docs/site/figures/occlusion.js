@@ -8,10 +8,10 @@ const VALUES = [0.5, 1.5, 0.2, 2];
 
 const WORDS = {
   en: {
-    title: "Take words away: does the one with the largest weight raise the score most?",
+    title: "Remove words. Does the word with the largest weight raise the score most?",
     weights: "weight", products: "weight · value",
     all: "With all words the score is 0.99.",
-    none: "No word is left, and there is no score.",
+    none: "Without any word there is no score.",
     said: (/** @type {string} */ score, /** @type {string} */ by, /** @type {boolean} */ falls) =>
       `The remaining weights are divided by their sum. The score is ${score}: it ${falls ? "falls" : "rises"} by ${by}.`,
   },
@@ -21,7 +21,7 @@ const WORDS = {
     all: "모든 단어가 있으면 점수는 0.99입니다.",
     none: "남은 단어가 없어 점수도 없습니다.",
     said: (/** @type {string} */ score, /** @type {string} */ by, /** @type {boolean} */ falls) =>
-      `남은 가중치를 그 합으로 나눕니다. 점수는 ${score}이고, ${by}만큼 ${falls ? "줄어듭니다" : "올라갑니다"}.`,
+      `남은 가중치를 그 합으로 나눕니다. 점수는 ${score}이고, ${by}만큼 ${falls ? "내려갑니다" : "올라갑니다"}.`,
   },
 };
 

@@ -7,15 +7,15 @@ const HEIGHT = 90;
 
 const WORDS = {
   en: {
-    title: "Move the slider: what happens to the weights as the vectors grow wider?",
+    title: "Move the slider. What happens to the weights as the vectors become wider?",
     said: (/** @type {Said} */ it) =>
-      `At d_k = ${it.width} the products are −${it.largest} to ${it.largest}. The largest weight is ${it.plain[0]}, and the gradient `
-      + `that its score gets, w (1 − w), is ${it.plain[1]}. Divided by √${it.width} = ${it.root}: ${it.even[0]} and ${it.even[1]}.`,
+      `At d_k = ${it.width} the products are −${it.largest} to ${it.largest}. The largest weight is ${it.plain[0]}, and the gradient of `
+      + `its score, w (1 − w), is ${it.plain[1]}. After division by √${it.width} = ${it.root} they are ${it.even[0]} and ${it.even[1]}.`,
   },
   ko: {
     title: "슬라이더를 움직여 보세요. 벡터가 넓어지면 가중치는 어떻게 될까요?",
     said: (/** @type {Said} */ it) =>
-      `d_k = ${it.width}이면 내적은 −${it.largest}에서 ${it.largest}까지입니다. 가장 큰 가중치는 ${it.plain[0]}이고, 그 점수가 받는 `
+      `d_k = ${it.width}이면 내적은 −${it.largest}에서 ${it.largest}까지입니다. 가장 큰 가중치는 ${it.plain[0]}이고, 그 점수의 `
       + `기울기 w (1 − w)는 ${it.plain[1]}입니다. 나눈 뒤에는(√${it.width} = ${it.root}) 각각 ${it.even[0]}, ${it.even[1]}입니다.`,
   },
 };

@@ -8,13 +8,13 @@ from jumok_lectures.course.exercises.cases import numbers, random
 
 
 def softmax(scores: Tensor) -> Tensor:
-    """Rows of scores to rows of weights, each of which sums to 1."""
+    """The weights of scores (..., N); each row of N weights sums to 1."""
     powers = torch.exp(scores - scores.max(dim=-1, keepdim=True).values)
     return powers / powers.sum(dim=-1, keepdim=True)
 
 
 def attention(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-    """Each query's weighted sum of the values."""
+    """The weighted sums (M, d_v) of value (N, d_v), for query (M, d_k) and key (N, d_k)."""
     scores = query @ key.transpose(-2, -1) / query.shape[-1] ** 0.5
     return torch.softmax(scores, dim=-1) @ value
 

@@ -8,12 +8,12 @@ from jumok_lectures.course.exercises.cases import numbers, random
 
 
 def step(x: Tensor, h: Tensor, w: Tensor, u: Tensor) -> Tensor:
-    """The next state of an RNN."""
+    """The next state (n) of an RNN, from a word x (d) and the state h (n)."""
     return torch.tanh(x @ w + h @ u)
 
 
 def encode(words: Tensor, w: Tensor, u: Tensor) -> Tensor:
-    """The last state of an RNN that reads the words."""
+    """The state (n) of an RNN after the last of the words (T, d)."""
     h = torch.zeros(u.shape[0], dtype=words.dtype)
     for x in words:
         h = torch.tanh(x @ w + h @ u)

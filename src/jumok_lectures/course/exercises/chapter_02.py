@@ -8,17 +8,17 @@ from jumok_lectures.course.exercises.cases import numbers, random
 
 
 def dot_scores(state: Tensor, states: Tensor) -> Tensor:
-    """The dot product with each state."""
+    """The dot products (T) of the decoder state (n) with the encoder states (T, n)."""
     return states @ state
 
 
 def additive_scores(state: Tensor, states: Tensor, w: Tensor, u: Tensor, v: Tensor) -> Tensor:
-    """A small network's score of each state: v tanh(state W + h U)."""
+    """The scores (T) of a small network, v·tanh(s W + h U), for the states h (T, n)."""
     return torch.tanh(state @ w + states @ u) @ v
 
 
 def context(scores: Tensor, states: Tensor) -> Tensor:
-    """The sum of the states, weighted by the softmax of the scores."""
+    """The context vector (n): the states (T, n), weighted by the softmax of the scores (T)."""
     return torch.softmax(scores, dim=-1) @ states
 
 

@@ -8,12 +8,12 @@ from jumok_lectures.course.exercises.cases import numbers, random
 
 
 def weighted_sum(weights: Tensor, values: Tensor) -> Tensor:
-    """Each row of weights mixes the values."""
+    """The weighted sums (M, d) of values (N, d), for weights (M, N)."""
     return weights @ values
 
 
 def distances(query: Tensor, keys: Tensor) -> Tensor:
-    """The Euclidean distance to each key."""
+    """The Euclidean distances (N) of a query (d) from keys (N, d)."""
     return ((keys - query) ** 2).sum(dim=-1) ** 0.5
 
 

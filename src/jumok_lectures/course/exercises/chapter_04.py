@@ -8,7 +8,7 @@ from jumok_lectures.course.exercises.cases import numbers, random
 
 
 def self_attention(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor) -> Tensor:
-    """Query, key and value are projections of x."""
+    """The outputs (N, d_v) of one head of self-attention over words x (N, d)."""
     query, key, value = x @ w_q, x @ w_k, x @ w_v
     scores = query @ key.transpose(-2, -1) / key.shape[-1] ** 0.5
     return torch.softmax(scores, dim=-1) @ value

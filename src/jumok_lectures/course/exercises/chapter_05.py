@@ -7,7 +7,7 @@ from jumok_lectures.course.exercises.cases import numbers, random
 
 
 def scaled_scores(query: Tensor, key: Tensor) -> Tensor:
-    """Products of queries and keys, divided by the root of d_k."""
+    """The dot products (..., M, N) of queries and keys, divided by the root of d_k."""
     return query @ key.transpose(-2, -1) / key.shape[-1] ** 0.5
 
 

@@ -1,4 +1,4 @@
-"""All at once: note 000, lines 146 to 174; note 002, lines 2 to 5; note 003, lines 32 to 46."""
+"""All scores: note 000, lines 146 to 174; note 002, lines 2 to 5; note 003, lines 32 to 46."""
 
 import torch
 from torch import Tensor
@@ -8,7 +8,7 @@ from jumok_lectures.course.exercises.cases import numbers, random
 
 
 def all_scores(query: Tensor, key: Tensor) -> Tensor:
-    """Every query with every key."""
+    """The dot products (..., M, N) of all queries (..., M, d) with all keys (..., N, d)."""
     return query @ key.transpose(-2, -1)
 
 

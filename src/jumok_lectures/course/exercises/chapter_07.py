@@ -10,12 +10,12 @@ from jumok_lectures.course.exercises.cases import numbers, random
 
 
 def causal_mask(length: int) -> Tensor:
-    """True where a position may attend to another: to itself and to earlier ones."""
+    """A mask (length, length), True where the row may attend to the column."""
     return torch.ones(length, length, dtype=torch.bool).tril()
 
 
 def masked_softmax(scores: Tensor, allowed: Tensor) -> Tensor:
-    """Weights, 0 where the mask forbids; a row without any key is 0."""
+    """The weights (M, N) of scores (M, N); 0 where the mask is False, and in a row without True."""
     weights = scores.masked_fill(~allowed, -math.inf).softmax(dim=-1)
     return weights.masked_fill(~allowed, 0.0)
 

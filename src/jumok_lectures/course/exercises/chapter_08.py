@@ -10,7 +10,7 @@ from jumok_lectures.course.exercises.cases import numbers
 
 
 def sinusoidal(length: int, dim: int) -> Tensor:
-    """Sine and cosine of each position, a pair for each frequency."""
+    """The encoding (length, dim): for each position, one sine and cosine per frequency."""
     position = torch.arange(length).double()[:, None]
     pair = torch.arange(dim // 2).double()
     angle = position / 10000 ** (2 * pair / dim)

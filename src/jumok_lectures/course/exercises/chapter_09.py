@@ -8,12 +8,12 @@ from jumok_lectures.course.exercises.cases import numbers, random
 
 
 def split_heads(x: Tensor, heads: int) -> Tensor:
-    """Adjacent numbers of each word become a head: (heads, words, width)."""
+    """The words x (N, d), split into heads of adjacent numbers (heads, N, d / heads)."""
     return x.reshape(x.shape[0], heads, -1).transpose(0, 1)
 
 
 def merge_heads(x: Tensor) -> Tensor:
-    """The heads of each word, concatenated."""
+    """The heads x (heads, N, d / heads), concatenated for each word (N, d)."""
     return x.transpose(0, 1).flatten(1)
 
 

@@ -8,14 +8,14 @@ from jumok_lectures.course.exercises.cases import numbers, random
 
 
 def layer_norm(x: Tensor, gain: Tensor, shift: Tensor) -> Tensor:
-    """Each word's vector with mean 0 and deviation 1, then scaled and shifted."""
+    """The words x (N, d) with mean 0 and deviation 1, then scaled and shifted."""
     mean = x.mean(dim=-1, keepdim=True)
     variance = ((x - mean) ** 2).mean(dim=-1, keepdim=True)
     return gain * (x - mean) / torch.sqrt(variance + 1e-5) + shift
 
 
 def feed_forward(x: Tensor, w_1: Tensor, w_2: Tensor) -> Tensor:
-    """Two matrices with a ReLU between them."""
+    """The outputs (N, d) of two matrices with a ReLU between them."""
     return torch.relu(x @ w_1) @ w_2
 
 

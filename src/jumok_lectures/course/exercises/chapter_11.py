@@ -10,7 +10,7 @@ from jumok_lectures.course.exercises.cases import numbers, random
 def cross_attention(
     target: Tensor, memory: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor
 ) -> Tensor:
-    """Queries from the target, keys and values from the memory."""
+    """The context vectors (M, d_v) of target (M, d) over memory (N, d)."""
     query, key, value = target @ w_q, memory @ w_k, memory @ w_v
     scores = query @ key.transpose(-2, -1) / key.shape[-1] ** 0.5
     return torch.softmax(scores, dim=-1) @ value

@@ -9,7 +9,7 @@ from jumok_lectures.course.exercises.cases import numbers, random
 
 
 def perplexity(probabilities: Tensor) -> Tensor:
-    """e to the power of the mean negative logarithm of the right tokens' probabilities."""
+    """The perplexity of a model that gives these probabilities (N) to the correct tokens."""
     return torch.exp(-torch.log(probabilities).mean())
 
 

@@ -8,18 +8,18 @@ from jumok_lectures.course.exercises.cases import numbers, random
 
 
 def cells_of(features: Tensor) -> Tensor:
-    """Each cell of a grid as a row, the grid read row by row."""
+    """The cells (H·W, D) of features (D, H, W), with the grid read row by row."""
     return features.flatten(1).T
 
 
 def attend_grid(state: Tensor, grid: Tensor) -> Tensor:
-    """The context vector over all cells of a grid, scored by dot products."""
+    """The context vector (D) of a state (D) over a grid (H, W, D), with dot products as scores."""
     cells = grid.flatten(0, 1)
     return torch.softmax(cells @ state, dim=-1) @ cells
 
 
 def pointing(weights: Tensor, boxes: Tensor) -> Tensor:
-    """The share of pictures whose largest weight lies in the box."""
+    """The share of images whose largest weight (B, H, W) lies in the box (B, H, W)."""
     best = weights.flatten(1).argmax(dim=1)
     return boxes.flatten(1)[torch.arange(len(best)), best].double().mean()
 

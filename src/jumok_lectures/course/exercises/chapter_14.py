@@ -8,12 +8,12 @@ from jumok_lectures.course.exercises.cases import numbers, random
 
 
 def conv_1x1(x: Tensor, w: Tensor) -> Tensor:
-    """The same matrix at every cell."""
+    """The image x (C, H, W) with the same matrix w (out, C) at every cell."""
     return torch.einsum("oc,chw->ohw", w, x)
 
 
 def pixel_attention(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, gate: Tensor) -> Tensor:
-    """The features, and what each cell gets from all cells, times the gate."""
+    """The features x (C, H, W) plus the attention over all cells, multiplied by the gate."""
     cells = x.flatten(1).T
     query, key, value = cells @ w_q.T, cells @ w_k.T, cells @ w_v.T
     scores = query @ key.T / key.shape[1] ** 0.5

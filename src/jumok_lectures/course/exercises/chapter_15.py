@@ -10,13 +10,13 @@ WEIGHTS, VALUES = numbers(0.4, 0.1, 0.2, 0.3), numbers(0.5, 1.5, 0.2, 2)
 
 
 def occlusion(weights: Tensor, values: Tensor) -> Tensor:
-    """How far the weighted sum falls without each word: the other weights then sum to 1."""
+    """The fall (N) of the weighted sum without each word; the other weights then sum to 1."""
     total = weights @ values
     return total - (total - weights * values) / (1 - weights)
 
 
 def rank_correlation(first: Tensor, second: Tensor) -> Tensor:
-    """1 - 6 Σ d² / (n (n² - 1)), where d is the difference of a word's two ranks."""
+    """1 - 6 Σ d² / (n (n² - 1)), where d is the difference between the two ranks of a word."""
     ranks = [each.argsort().argsort() for each in (first, second)]
     difference = (ranks[0] - ranks[1]).double()
     count = len(first)
