@@ -42,8 +42,8 @@ class DecodingOptions:
     )
     patience: float | None = option(
         1.0,
-        "Stop when this number times --beam hypotheses are finished (None: when no better one is "
-        "possible).",
+        "End the search after this multiple of --beam finished hypotheses (None: when no better "
+        "one is possible).",
         above=0,
         maximum=1000,
         panel=SEARCH,
@@ -76,7 +76,7 @@ class DecodingOptions:
     )
     maximum_ratio: float | None = option(
         None,
-        "Second maximum: this number times the source length, plus --maximum-extra.",
+        "Second maximum length: this number times the source length, plus --maximum-extra.",
         minimum=0,
         maximum=10**6,
         panel=LENGTH,
