@@ -29,13 +29,16 @@ HEADS = {
 KINDS = {"translate": FOR_TRANSLATION, "caption": FOR_CAPTIONS, "generate": FOR_CONTINUATION}
 
 
-def cells(known: OptionField) -> str:
+def cells(known: OptionField, korean: bool) -> str:
     """The cells of an option but for its meaning."""
     usual = known.default
     others = {name: getattr(options, known.name) for name, options in KINDS.items()}
-    default = str(usual)
+    default = ("없음" if korean else "none") if usual == () else str(usual)
     default += "".join(f"; {name}: {value}" for name, value in others.items() if value != usual)
-    return f"| `{known.name}` | {known.range} | {default} |"
+    values = ("텍스트" if korean else "text") if known.range == known.name else known.range
+    if korean:
+        values = values.replace(", or ", " 또는 ").replace(" or ", " 또는 ")
+    return f"| `{known.name}` | {values} | {default} |"
 
 
 def table(file: str, text: str) -> str:
@@ -45,8 +48,9 @@ def table(file: str, text: str) -> str:
     korean = korean_texts()["options"]
     rows = ""
     for known in options_of(DecodingOptions).values():
-        meaning = known.option.help if file == "docs/cli.md" else korean[known.option.help]
-        rows += f"{cells(known)} {meaning} |\n"
+        in_korean = file != "docs/cli.md"
+        meaning = korean[known.option.help] if in_korean else known.option.help
+        rows += f"{cells(known, in_korean)} {meaning} |\n"
     return f"{before}{BEGIN}{HEADS[file]}{rows}{END}{after}"
 
 

@@ -42,15 +42,15 @@ class DecodingOptions:
     )
     patience: float | None = option(
         1.0,
-        "The search ends when it has finished this number times --beam hypotheses (None: when no "
-        "better one is possible).",
+        "End the search after this multiple of --beam finished hypotheses (None: when no better "
+        "one is possible).",
         above=0,
         maximum=1000,
         panel=SEARCH,
     )
     length_penalty: float = option(
         1.0,
-        "Length penalty: 0 favours short outputs, 1 is roughly neutral.",
+        "Length penalty: 0 favors short outputs, 1 is roughly neutral.",
         minimum=-10,  # beyond 10 that of a long sentence overflows in float32
         maximum=10,
         panel=LENGTH,
@@ -76,14 +76,14 @@ class DecodingOptions:
     )
     maximum_ratio: float | None = option(
         None,
-        "Further maximum: this number times the source length, plus --maximum-extra.",
+        "Second maximum length: this number times the source length, plus --maximum-extra.",
         minimum=0,
         maximum=10**6,
         panel=LENGTH,
     )
     maximum_extra: int = option(
         10,
-        "Tokens that --maximum-ratio adds to its product.",
+        "Tokens added to the limit of --maximum-ratio.",
         minimum=0,
         maximum=10**6,
         panel=LENGTH,
@@ -97,33 +97,36 @@ class DecodingOptions:
     )
     frequency_penalty: float = option(
         0.0,
-        "Lower the score of a token by this for each time that it was written (greedy decoding and "
-        "sampling only).",
+        "Lower the score of a token by this amount for each earlier occurrence (greedy decoding "
+        "and sampling only).",
         minimum=-2,  # the limits of OpenAI's API
         maximum=2,
         panel=LENGTH,
     )
     presence_penalty: float = option(
         0.0,
-        "Lower the score of a token by this if it was written before (greedy decoding and sampling "
-        "only).",
+        "Lower the score of a token by this amount once if it occurred earlier (greedy decoding "
+        "and sampling only).",
         minimum=-2,
         maximum=2,
         panel=LENGTH,
     )
     repetition_penalty: float = option(
         1.0,
-        "Multiply the log-probability of a token by this if it was written before: above 1 lowers "
-        "it (greedy decoding and sampling only).",
+        "Multiply the log-probability of a token by this number if it occurred earlier: above 1 "
+        "lowers it (greedy decoding and sampling only).",
         above=0,
         maximum=100,
         panel=LENGTH,
     )
     stop: tuple[str, ...] = option(
-        (), "End before this text, which is left out. Repeatable.", metavar="TEXT", panel=LENGTH
+        (),
+        "Stop before this text, which is not part of the output. Repeatable.",
+        metavar="TEXT",
+        panel=LENGTH,
     )
     sample: bool = option(
-        False, "Sample instead of beam search; ignores --beam.", "--sample", panel=SAMPLING
+        False, "Sample instead of using beam search; --beam is ignored.", "--sample", panel=SAMPLING
     )
     temperature: float = option(
         1.0,
@@ -142,14 +145,14 @@ class DecodingOptions:
     )
     top_p: float | None = option(
         None,
-        "Nucleus sampling: keep the smallest set of tokens with total probability P.",
+        "Nucleus sampling: keep the smallest set of tokens with a total probability of at least P.",
         above=0,
         maximum=1,
         panel=SAMPLING,
     )
     min_p: float | None = option(
         None,
-        "Min-p sampling: keep tokens with P times the highest probability, or more.",
+        "Min-p sampling: keep the tokens with at least P times the highest probability.",
         minimum=0,
         maximum=1,
         panel=SAMPLING,
