@@ -177,7 +177,7 @@ def report(curves: dict[str, list[list[float]]], parameters: dict[str, int]) -> 
         ],
         lengths=lengths,
         lengths_last=lengths[-1],
-        widths=", ".join(map(str, WIDTHS)),
+        widths=WIDTHS,
         lost=list(lost.values()),
         first=", ".join(with_interval([curve[0] for curve in curves[name]]) for name in NAMES),
         last=", ".join(map(with_interval, longest.values())),
