@@ -262,7 +262,7 @@ def cell_text(cell: TableCell, form: str, language: Language) -> str:
         return ""
     if isinstance(cell, Text):
         return cell.of(language)
-    return cell if isinstance(cell, str) else format(cell, form)
+    return cell if isinstance(cell, str) else number(cell, form)
 
 
 def table(findings: Findings, language: Language) -> tuple[list[str], list[list[str]]]:

@@ -68,7 +68,12 @@ def relative_gains(worse: Sequence[float], better: Sequence[float]) -> list[floa
 
 
 def number(value: float, form: str) -> str:
-    """The value in a form of `format`; in ".0points" 0.25 is 25 (percentage points)."""
+    """The value in a form of `format`; in ".0points" 0.25 is 25 (percentage points).
+
+    Where other numbers have a power of ten, 0 has none.
+    """
+    if form.endswith("e") and value == 0.0:
+        return "0"
     if form.endswith("points"):
         return format(100 * value, form.removesuffix("points") + "f")
     return format(value, form)
