@@ -24,7 +24,8 @@ ALL: Mapping[State, Callable[[int], Text]] = {
         f"{_all(total)} conditions are met.", f"조건 {total}개를 모두 충족합니다."
     ),
     "unmet": lambda total: Text(
-        f"None of the {total} conditions is met.", f"조건 {total}개 가운데 하나도 충족하지 않습니다."
+        f"None of the {total} conditions is met.",
+        f"조건 {total}개 가운데 하나도 충족하지 않습니다.",
     ),
     "open": lambda total: Text(
         f"{_all(total)} conditions are undecided.", f"조건 {total}개를 모두 판단할 수 없습니다."

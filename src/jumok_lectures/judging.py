@@ -18,9 +18,7 @@ STATES = {
     "open": Text("undecided", "판단 불가"),
 }
 # Why a condition is undecided.
-INTERVAL = Text(
-    "undecided: the interval contains the bound", "판단 불가: 신뢰구간에 기준값이 있음"
-)
+INTERVAL = Text("undecided: the interval contains the bound", "판단 불가: 신뢰구간에 기준값이 있음")
 SEEDS = Text(
     "undecided: the state differs with other seeds", "판단 불가: 다른 시드에서 판정이 다름"
 )

@@ -241,8 +241,9 @@ def grown(first: int, last: int) -> Text:
     """ "grows from 42 to 322", or "stays at 12"."""
     if first == last:
         return T("stays", first=first)
-    ends = {"first": first, "last": last}
-    return T("grows", **ends) if last > first else T("falls", **ends)
+    if last > first:
+        return T("grows", first=first, last=last)
+    return T("falls", first=first, last=last)
 
 
 def _growth(chains: list[int]) -> float:
