@@ -87,8 +87,8 @@ HEADINGS = {
 VIEWS = {"en": "views", "ko": "화면"}
 COURSE = {"en": "course", "ko": "강좌"}
 SLIP = {
-    "en": "*Error* (`jumok lab errata`, row {}): {}.",
-    "ko": "*오류* (`jumok lab errata`의 {} 행): {}.",
+    "en": "*Error*, corrected in row {} of `jumok lab errata`: {}.",
+    "ko": "*오류*. `jumok lab errata`의 {} 행에서 바로잡음: {}.",
 }
 READING = {
     "en": "## Further reading\n\nReferences of note 004:\n",
