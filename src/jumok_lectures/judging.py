@@ -68,13 +68,15 @@ def relative_gains(worse: Sequence[float], better: Sequence[float]) -> list[floa
 def number(value: float, form: str) -> str:
     """The value in a form of `format`; in ".0points" 0.25 is 25 (percentage points).
 
-    Where other numbers have a power of ten, 0 has none.
+    0 has no power of ten, and a number that rounds to 0 has no minus.
     """
     if form.endswith("e") and value == 0.0:
         return "0"
     if form.endswith("points"):
-        return format(100 * value, form.removesuffix("points") + "f")
-    return format(value, form)
+        value, form = 100 * value, form.removesuffix("points") + "f"
+    text = format(value, form)
+    rounded = text.startswith("-") and not text.strip("-0.%")
+    return format(abs(value), form) if rounded else text
 
 
 def with_interval(values: Sequence[float], form: str = ".2f") -> str:

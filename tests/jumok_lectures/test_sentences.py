@@ -82,9 +82,13 @@ def test_a_difference_of_shares_is_in_percentage_points() -> None:
     assert filled({"en": "{x:.0points}", "ko": "{x:.0points}"}, {"x": 0.25}) == same("25")
 
 
-def test_zero_has_no_power_of_ten() -> None:
+def test_zero_has_no_power_of_ten_and_no_minus() -> None:
     assert number(0.0, ".1e") == cell_text(0.0, ".1e", "en") == "0"
     assert number(2e-7, ".0e") == "2e-07"
+    assert number(-0.003, ".2f") == "0.00"
+    assert number(-0.003, ".0%") == "0%"
+    assert number(-0.003, "+.2f") == "+0.00"
+    assert number(-0.02, ".2f") == "-0.02"
     assert with_interval([1e-3, 1e-3], ".0e") == "1e-03 ± 0"
 
 
