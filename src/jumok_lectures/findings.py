@@ -196,7 +196,7 @@ def verdict_of(states: Sequence[State]) -> Text:
 
 
 def _counted(states: Sequence[State]) -> Text:
-    """ "Of the 5 conditions, 2 are met, 2 are undecided and 1 is not met." """
+    """ "Conditions: 2 met, 2 undecided and 1 not met." """
     total = len(states)
     counts = {state: states.count(state) for state in STATES if state in states}
     if total == 1:
@@ -204,15 +204,11 @@ def _counted(states: Sequence[State]) -> Text:
     if len(counts) == 1:
         return ALL[states[0]](total)
     order = ("met", "open", "unmet")
-    english = [
-        f"{counts[state]} {'is' if counts[state] == 1 else 'are'} {STATES[state].en}"
-        for state in order
-        if state in counts
-    ]
+    english = [f"{counts[state]} {STATES[state].en}" for state in order if state in counts]
     korean = [f"{counts[state]}개는 {STATES[state].ko}" for state in order if state in counts]
     listed = f"{', '.join(english[:-1])} and {english[-1]}"
     return Text(
-        f"Of the {total} conditions, {listed}.",
+        f"Conditions: {listed}.",
         f"조건 {total}개 가운데 {', '.join(korean)}입니다.",
     )
 

@@ -38,7 +38,7 @@ def test_lecture_002_has_the_notes_number_beside_the_computed_one() -> None:
 
 def test_a_difference_is_named_with_its_reason_in_both_languages() -> None:
     text = printed("003:13")
-    assert "the note: -4   computed: -10   differs\n    The note has an equals sign" in text
+    assert "the note: -4   computed: -10   differs\n    The note contains an equals sign" in text
     assert "Numbers compared with the note, a figure, PyTorch" in text
     assert ": 3. In agreement: 2. Different: 1." in text
     korean = printed("003:13", "--lang", "ko")

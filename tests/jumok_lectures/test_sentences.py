@@ -45,12 +45,12 @@ from tests.jumok_lectures.test_verdicts import PUBLISHED
         ),
         (
             ["met", "unmet", "met"],
-            "Of the 3 conditions, 2 are met and 1 is not met.",
+            "Conditions: 2 met and 1 not met.",
             "조건 3개 가운데 2개는 충족, 1개는 미충족입니다.",
         ),
         (
             ["met", "open", "unmet", "open"],
-            "Of the 4 conditions, 1 is met, 2 are undecided and 1 is not met.",
+            "Conditions: 1 met, 2 undecided and 1 not met.",
             "조건 4개 가운데 1개는 충족, 2개는 판단 불가, 1개는 미충족입니다.",
         ),
     ],

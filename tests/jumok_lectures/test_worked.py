@@ -173,7 +173,7 @@ def test_positions_and_keys_of_lecture_001() -> None:
     found = compared("001:108")
     assert [computed for _, computed, _ in found] == pytest.approx(waves, abs=1e-6)
     assert all(agrees for *_, agrees in found)
-    assert f"position 1 [{', '.join(f'{wave:.5f}' for wave in waves)}]" in said
+    assert f"position 1 has [{', '.join(f'{wave:.5f}' for wave in waves)}]" in said
 
 
 def test_the_student_of_lecture_001() -> None:
