@@ -115,10 +115,11 @@ def _run(one: "Lab", setting: "Setting", folder: Path, lang: Language) -> None:
     screen.print(f"\n{one.name}: {one.title.of(lang)}", style="bold")
     for quote in one.quotes:
         screen.print(f"{quote.place}  {quote.words}", soft_wrap=True, markup=False)
-    screen.print(one.claim.of(lang), soft_wrap=True)
-    screen.print(f"{one.would_fail.of(lang)}\n", soft_wrap=True)
-    from jumok_lectures.report import run
+    from jumok_lectures.report import HEADINGS, run
 
+    screen.print(f"{HEADINGS['claim'].of(lang)}: {one.claim.of(lang)}", soft_wrap=True)
+    screen.print(f"{HEADINGS['would fail'].of(lang)}:", soft_wrap=True)
+    screen.print(f"{one.would_fail.of(lang)}\n", soft_wrap=True, markup=False)
     report = run(one, setting, folder, lang)
     show(report.findings, lang)
     for line in (report.note, f"{', '.join(map(str, report.files))} ({report.seconds:.0f} s)"):
