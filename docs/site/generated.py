@@ -1,10 +1,11 @@
-"""The pages that are made from the code: commands, keys of recipes, and public names."""
+"""The pages made from the code: commands, recipe keys and the public Python names."""
 
+import re
 import types
 from collections.abc import Callable, Iterator
 from importlib import import_module
-from inspect import cleandoc
 from itertools import groupby
+from textwrap import dedent
 from typing import Any, Literal, Union, get_args, get_origin
 
 import typer
@@ -12,7 +13,7 @@ from annotated_types import Ge, Gt, Le, Lt
 from pydantic.fields import FieldInfo
 
 import jumok
-from jumok.cli.language import is_example, translate_texts
+from jumok.cli.language import is_example, table, translate_texts
 from jumok.cli.main import app
 from jumok.config.section import Section
 from jumok.kinds import KINDS
@@ -34,30 +35,37 @@ MODULES = (
 
 COMMANDS = {
     "en": (
-        "# Commands and options\n\nWhat `--help` prints, of every command.\n",
+        "# Commands and options\n\nThe help of every command: `jumok COMMAND --help` prints it.\n",
         "option | meaning",
     ),
-    "ko": ("# 명령과 옵션\n\n모든 명령의 `--help`입니다.\n", "옵션 | 뜻"),
+    "ko": (
+        "# 명령과 옵션\n\n`jumok COMMAND --help`로 볼 수 있는, 모든 명령의 도움말입니다.\n",
+        "옵션 | 뜻",
+    ),
 }
 KEYS = {
     "en": (
-        "# Keys of recipes\n\nThe sections of each kind of model (`model.kind`), with every key, "
-        "its values and its default; a section that an earlier kind has names that kind. "
-        "The comments of the recipes explain them: "
-        "`jumok recipes show NAME`.\n",
+        "# Recipe keys\n\nEach section below lists the keys of a recipe for one kind of model "
+        "(`model.kind`), with their values and defaults. If a table of keys is the same as for an "
+        "earlier kind, only the name of that kind is given. `jumok recipes show NAME` prints a "
+        "recipe whose comments explain the keys.\n",
         "| key | values | default |\n|---|---|---|\n",
     ),
     "ko": (
-        "# 레시피의 키\n\n모델의 종류(`model.kind`)마다 레시피의 섹션과 모든 키, 값, 기본값을 "
-        "적었습니다. 앞의 종류와 같은 섹션에는 그 종류의 이름만 있습니다. "
-        "뜻은 레시피의 주석에 있습니다(`jumok recipes show NAME`).\n",
+        "# 레시피의 키\n\n모델의 종류(`model.kind`)마다 레시피에 쓸 수 있는 키와 값, 기본값을 "
+        "적었습니다. 앞에 나온 종류와 표가 같으면 그 종류의 이름만 적었습니다. 키의 뜻은 레시피의 "
+        "주석에 있습니다(`jumok recipes show NAME`, 영어).\n",
         "| 키 | 값 | 기본값 |\n|---|---|---|\n",
     ),
 }
 API = {
-    "en": "# Python reference\n\nThe public names, with the docstrings of the code.\n",
-    "ko": "# 파이썬 참고 문서\n\n공개된 이름과 코드의 독스트링입니다(영어).\n",
+    "en": "# Python reference\n\nThe public names of jumok and its modules.\n",
+    "ko": "# 파이썬 참고 문서\n\njumok과 그 모듈의 공개 이름입니다. 설명은 영어입니다.\n",
 }
+
+
+REMARK = re.compile(r"\[dim\]- (.*?)\[/dim\]")
+"""A remark after an example, in the markup of rich."""
 
 
 def cell(text: object) -> str:
@@ -72,7 +80,7 @@ def options_of(command: Any) -> Iterator[str]:
         if text and not getattr(each, "hidden", False):
             names = ", ".join(f"`{name}`" for name in (*each.opts, *each.secondary_opts))
             if each.param_type_name == "argument":
-                names = f"`{each.metavar or each.name.upper()}`"
+                names = f"`{cell(each.metavar or each.name.upper())}`"
             yield f"| {names} | {cell(text)} |\n"
 
 
@@ -81,7 +89,8 @@ def with_examples(help_: str) -> str:
     blocks = []
     for example, parts in groupby(help_.strip("\n").split("\n\n"), is_example):
         if example:
-            lines = "\n".join(cleandoc(part) for part in parts)
+            lines = "\n".join(dedent(part) for part in parts).replace("\n  ", " \\\n  ")
+            lines = REMARK.sub(r"# \1", lines)
             blocks.append(f"```bash\n{lines}\n```")
         else:
             blocks += parts
@@ -89,16 +98,14 @@ def with_examples(help_: str) -> str:
 
 
 def sections_of(command: Any, name: str, head: str) -> Iterator[str]:
-    """A command, or those of a group."""
-    if hasattr(command, "commands"):
-        for below, each in command.commands.items():
-            yield from sections_of(each, f"{name} {below}", head)
-        return
+    """A command, and those below it."""
     about = with_examples(command.help or "")
     rows = "".join(options_of(command))
     yield f"\n## {name}\n\n{about}\n"
     if rows:
         yield f"\n| {head} |\n|---|---|\n{rows}"
+    for below, each in getattr(command, "commands", {}).items():
+        yield from sections_of(each, f"{name} {below}", head)
 
 
 def in_korean(command: Any, name: str) -> None:
@@ -110,12 +117,12 @@ def in_korean(command: Any, name: str) -> None:
 
 def commands(language: str) -> str:
     """Every command with its options."""
-    root = typer.main.get_command(app)
+    root: Any = typer.main.get_command(app)
+    about, head = COMMANDS[language]
     if language == "ko":
         in_korean(root, "")
-    about, head = COMMANDS[language]
-    found = (sections_of(each, f"jumok {name}", head) for name, each in root.commands.items())
-    return about + "".join(row for each in found for row in each)
+        root.help = table()["root"]["about"]
+    return about + "".join(sections_of(root, "jumok", head))
 
 
 MACHINE = 2**31

@@ -31,19 +31,19 @@ class DecodingOptions:
 
     beam: int = option(
         5,
-        "Beam size; 1 = no beam search, but greedy decoding or sampling.",
+        "Beam size; 1 = greedy decoding, or sampling.",
         *("--beam", "-b"),
         minimum=1,
         maximum=1000,
         panel=SEARCH,
     )
     nbest: int = option(
-        1, "Outputs for each input, best first.", minimum=1, maximum=1000, panel=SEARCH
+        1, "Number of outputs per input, best first.", minimum=1, maximum=1000, panel=SEARCH
     )
     patience: float | None = option(
         1.0,
-        "The search ends when it has finished this number times --beam hypotheses (None: when no "
-        "better one is possible).",
+        "Stop when this number times --beam hypotheses are finished (None: when no better "
+        "hypothesis is possible).",
         above=0,
         maximum=1000,
         panel=SEARCH,
@@ -57,13 +57,13 @@ class DecodingOptions:
     )
     length_rule: Literal["google", "power"] = option(
         "google",
-        "Divisor of the log-probability: google is ((5 + length) / 6) ^ penalty, power is length ^ "
-        "penalty (the plain average for 1).",
+        "Divisor of the log-probability: google = ((5 + length) / 6) ^ penalty; power = length ^ "
+        "penalty (penalty 1: the plain average).",
         panel=LENGTH,
     )
     coverage_penalty: float = option(
         0.0,
-        "Coverage penalty: cost of unattended source words (beam search only).",
+        "Coverage penalty for source words with little attention (beam search only).",
         minimum=0,
         maximum=1000,
         panel=LENGTH,
@@ -76,28 +76,29 @@ class DecodingOptions:
     )
     maximum_ratio: float | None = option(
         None,
-        "Further maximum: this number times the source length, plus --maximum-extra.",
+        "Maximum output length by the source: this number times its length in tokens, plus "
+        "--maximum-extra.",
         minimum=0,
         maximum=10**6,
         panel=LENGTH,
     )
     maximum_extra: int = option(
         10,
-        "Tokens that --maximum-ratio adds to its product.",
+        "Tokens added to the limit of --maximum-ratio.",
         minimum=0,
         maximum=10**6,
         panel=LENGTH,
     )
     no_repeat_ngram: int = option(
         0,
-        "Never repeat an n-gram of this many tokens (0 = off).",
+        "Never repeat an n-gram of this length in tokens (0 = off).",
         minimum=0,
         maximum=10**6,
         panel=LENGTH,
     )
     frequency_penalty: float = option(
         0.0,
-        "Lower the score of a token by this for each time that it was written (greedy decoding and "
+        "Subtract this from a token's score for each earlier occurrence (greedy decoding and "
         "sampling only).",
         minimum=-2,  # the limits of OpenAI's API
         maximum=2,
@@ -105,25 +106,28 @@ class DecodingOptions:
     )
     presence_penalty: float = option(
         0.0,
-        "Lower the score of a token by this if it was written before (greedy decoding and sampling "
-        "only).",
+        "Subtract this once from a token's score if the token has occurred (greedy decoding and "
+        "sampling only).",
         minimum=-2,
         maximum=2,
         panel=LENGTH,
     )
     repetition_penalty: float = option(
         1.0,
-        "Multiply the log-probability of a token by this if it was written before: above 1 lowers "
-        "it (greedy decoding and sampling only).",
+        "Multiply a token's log-probability by this if the token has occurred; above 1 makes it "
+        "less probable (greedy decoding and sampling only).",
         above=0,
         maximum=100,
         panel=LENGTH,
     )
     stop: tuple[str, ...] = option(
-        (), "End before this text, which is left out. Repeatable.", metavar="TEXT", panel=LENGTH
+        (),
+        "Stop at this text, which is left out of the output. Repeatable.",
+        metavar="TEXT",
+        panel=LENGTH,
     )
     sample: bool = option(
-        False, "Sample instead of beam search; ignores --beam.", "--sample", panel=SAMPLING
+        False, "Sample instead of searching; --beam has no effect.", "--sample", panel=SAMPLING
     )
     temperature: float = option(
         1.0,
@@ -142,14 +146,15 @@ class DecodingOptions:
     )
     top_p: float | None = option(
         None,
-        "Nucleus sampling: keep the smallest set of tokens with total probability P.",
+        "Nucleus sampling: keep the smallest set of tokens whose probabilities add up to at least"
+        " P.",
         above=0,
         maximum=1,
         panel=SAMPLING,
     )
     min_p: float | None = option(
         None,
-        "Min-p sampling: keep tokens with P times the highest probability, or more.",
+        "Min-p sampling: keep tokens with at least P times the highest probability.",
         minimum=0,
         maximum=1,
         panel=SAMPLING,
