@@ -1,5 +1,6 @@
 """The pages made from the code: commands, recipe keys and the public Python names."""
 
+import json
 import re
 import types
 from collections.abc import Callable, Iterator
@@ -45,16 +46,17 @@ COMMANDS = {
 }
 KEYS = {
     "en": (
-        "# Recipe keys\n\nEach section below lists the keys of a recipe for one kind of model "
-        "(`model.kind`), with their values and defaults. If a table of keys is the same as for an "
-        "earlier kind, only the name of that kind is given. `jumok recipes show NAME` prints a "
+        "# Recipe keys\n\nThe keys of a recipe for each kind of model (`model.kind`), with their "
+        "values and defaults. If a table is the same as for an earlier kind, only the name of that "
+        "kind is given. A key without a default is required; `jumok recipes show NAME` prints a "
         "recipe whose comments explain the keys.\n",
         "| key | values | default |\n|---|---|---|\n",
     ),
     "ko": (
         "# 레시피의 키\n\n모델의 종류(`model.kind`)마다 레시피에 쓸 수 있는 키와 값, 기본값을 "
-        "적었습니다. 앞에 나온 종류와 표가 같으면 그 종류의 이름만 적었습니다. 키의 뜻은 레시피의 "
-        "주석에 있습니다(`jumok recipes show NAME`, 영어).\n",
+        "적었습니다. 앞에 나온 종류와 표가 같으면 그 종류의 이름만 적었습니다. 기본값이 빈칸인 "
+        "키는 반드시 적어야 합니다(not set: 적지 않음). 키의 뜻은 레시피의 주석에 있습니다"
+        "(`jumok recipes show NAME`, 영어).\n",
         "| 키 | 값 | 기본값 |\n|---|---|---|\n",
     ),
 }
@@ -127,6 +129,8 @@ def commands(language: str) -> str:
 
 MACHINE = 2**31
 """Bounds from here on are those of computers."""
+TYPES = {"str": "string", "int": "integer", "bool": "`true`, `false`", "Path": "path"}
+"""The names of types in TOML, where they are others than in Python."""
 LIMITS = {Ge: ">= {}", Gt: "> {}", Le: "<= {}", Lt: "< {}"}
 
 
@@ -139,8 +143,10 @@ def described(kind: Any) -> str:
     if hasattr(kind, "__metadata__"):  # Annotated
         return limited(described(get_args(kind)[0]), kind.__metadata__)
     if get_origin(kind) is tuple:
-        return ", ".join(described(each) for each in get_args(kind) if each is not Ellipsis)
-    return f"{getattr(kind, '__name__', kind)}"
+        first, *others = get_args(kind)
+        number = "" if Ellipsis in others else f"{1 + len(others)} "
+        return f"list of {number}{described(first)}"
+    return TYPES.get(name := getattr(kind, "__name__", str(kind)), name)
 
 
 def limited(name: str, metadata: Any) -> str:
@@ -152,7 +158,7 @@ def limited(name: str, metadata: Any) -> str:
                 if isinstance(held, limit):
                     value = getattr(held, type(held).__name__.lower())
                     found += [form.format(value)] if value < MACHINE else []
-    return " ".join([name, *found])
+    return ", ".join([name, *found])
 
 
 def inner(kind: Any) -> Iterator[type[Section]]:
@@ -166,11 +172,22 @@ def inner(kind: Any) -> Iterator[type[Section]]:
 Seen = dict[tuple[str, type[Section]], str]
 
 
+def titled(section: type[Section], path: str) -> str:
+    """The heading of a table, with the kind where a key has several kinds of section."""
+    kind = section.model_fields.get("kind")
+    kinds = get_args(kind.annotation) if kind else ()
+    return f'{path}, `kind = "{kinds[0]}"`' if len(kinds) == 1 else path or TOP
+
+
+TOP = "name, seed, plugins"
+"""The heading of the keys that belong to no section."""
+
+
 def keys_of(section: type[Section], path: str, kind: str, seen: Seen, head: str) -> Iterator[str]:
     """The tables of a section and of those below it; one that an earlier kind has is named."""
     first = seen.setdefault((path, section), kind)
     if first != kind:
-        yield f"\n**{path}**: `{first}`\n"
+        yield f"\n**{titled(section, path)}**: `{first}`\n"
         return
     rows, below = "", []
     for name, field in section.model_fields.items():
@@ -180,13 +197,17 @@ def keys_of(section: type[Section], path: str, kind: str, seen: Seen, head: str)
             values = limited(described(field.annotation), field.metadata)
             rows += f"| `{name}` | {cell(values)} | {default_of(field)} |\n"
     if rows:
-        yield f"\n**{path or '[ ]'}**\n\n{head}{rows}"
+        yield f"\n**{titled(section, path)}**\n\n{head}{rows}"
     for each, where in below:
         yield from keys_of(each, where, kind, seen, head)
 
 
 def default_of(field: FieldInfo) -> str:
-    return "" if field.is_required() else f"`{cell(field.get_default(call_default_factory=True))}`"
+    """The default as TOML; nothing for a required key."""
+    if field.is_required():
+        return ""
+    value = field.get_default(call_default_factory=True)
+    return "not set" if value is None else f"`{cell(json.dumps(value, default=str))}`"
 
 
 def recipe_keys(language: str) -> str:
