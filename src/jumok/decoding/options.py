@@ -1,7 +1,7 @@
 """The options of decoding, with their help and their limits.
 
-A new option is a field here: the commands, the routes of the server and the table in docs/cli.md
-have it from here.
+A new option is a field here; the commands, the routes of the server and the table in docs/cli.md
+are made from these fields.
 """
 
 from collections.abc import Mapping
@@ -23,10 +23,10 @@ SEARCH, LENGTH, SAMPLING = "Search", "Length and repetition", "Sampling"
 @documented
 @dataclass(frozen=True)
 class DecodingOptions:
-    """How to decode.
+    """The options of decoding.
 
     Raises:
-        ConfigError: an option out of range, or options that contradict each other.
+        ConfigError: an option is out of range, or options contradict each other.
     """
 
     beam: int = option(
@@ -199,10 +199,10 @@ class DecodingOptions:
             )
 
     def changed(self, given: Mapping[str, Any]) -> "DecodingOptions":
-        """These options with those of a command or of a request.
+        """These options, updated with the given ones.
 
         Raises:
-            ConfigError: one is out of range, or has no effect without sampling.
+            ConfigError: an option is out of range, or has no effect without sampling.
         """
         if all(getattr(self, name) == value for name, value in given.items()):
             return self
@@ -223,19 +223,19 @@ class DecodingOptions:
 
     @property
     def differing(self) -> dict[str, Any]:
-        """The options that are not `DecodingOptions()`'s."""
+        """The options whose values differ from the defaults of `DecodingOptions`."""
         known = options_of(DecodingOptions).items()
         values = {name: getattr(self, name) for name, _ in known}
         return {name: values[name] for name, each in known if values[name] != each.default}
 
     def seeded(self, place: int) -> "DecodingOptions":
-        """These options for the texts from this place on, which have samples of their own."""
+        """These options for the texts from this place on, which get their own samples."""
         if not self.sample or not place:
             return self
         return replace(self, seed=(self.seed + place) % 2**64)
 
     def check_constrained(self) -> None:
-        """Raises ConfigError if phrases cannot be forced with these options."""
+        """Raises ConfigError if these options do not allow constraints."""
         if self.sample:
             raise ConfigError(
                 "constraints need beam search.", do="search with a beam: sample=False"
@@ -250,7 +250,7 @@ class DecodingOptions:
 
     @property
     def penalised(self) -> bool:
-        """Whether tokens that were written before are penalised, or favoured."""
+        """Whether a penalty applies to tokens that have occurred."""
         return bool(self.frequency_penalty or self.presence_penalty or self.repetition_penalty != 1)
 
     @cached_property
@@ -278,8 +278,8 @@ class DecodingOptions:
 
 
 FOR_TRANSLATION = DecodingOptions(maximum_ratio=3.0)
-"""The defaults of translation. A target of three tokens for each source token is longer than any
-language needs; the limit ends runaway repetition."""
+"""The defaults of translation. No language needs three target tokens per source token; the limit
+ends runaway repetition."""
 
 FOR_CAPTIONS = DecodingOptions()
 """The defaults of captioning: the maximum length of a caption does not depend on its image."""
