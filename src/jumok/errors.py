@@ -1,7 +1,7 @@
 """jumok's exceptions.
 
-Every failure that a user can cause raises a `JumokError` with the expected and the actual value, the
-place and the way to correct it. The command line prints it and exits with code 2.
+Every failure that a user can cause raises a `JumokError` with the expected and the actual value,
+the place and the way to correct it. The command line prints it and exits with code 2.
 """
 
 from collections.abc import Iterator
@@ -69,7 +69,7 @@ class DataError(JumokError):
 
 
 class ConfigError(JumokError):
-    """A recipe, an override or an option that cannot be followed."""
+    """A recipe, an override or an option that is invalid."""
 
 
 class ModelError(JumokError):

@@ -1,9 +1,9 @@
 """Plugins: Python files that register parts, formats and kinds of models of your own.
 
-A recipe names its plugins (`plugins = ["my_attention.py"]`), which run before the rest of the recipe
-is read. A bundle contains the names and digests of the plugins of its recipe, but never their code:
-loading a bundle runs no code that its user did not choose. So load the plugin before the bundle,
-with `jumok --plugin FILE` or `jumok.load_plugin(FILE)`.
+A recipe names its plugins (`plugins = ["my_attention.py"]`), which run before the rest of the
+recipe is read. A bundle contains the names and digests of the plugins of its recipe, but never
+their code: loading a bundle runs no code that its user did not choose. So load the plugin before
+the bundle, with `jumok --plugin FILE` or `jumok.load_plugin(FILE)`.
 """
 
 import hashlib

@@ -285,7 +285,7 @@ FOR_CAPTIONS = DecodingOptions()
 """The defaults of captioning: the maximum length of a caption does not depend on its image."""
 
 ONLY_FOR_CONTINUATION = ("stop",)
-"""The options that language models alone have."""
+"""The options of language models only."""
 
 FOR_CONTINUATION = DecodingOptions(beam=1, sample=True)
 """The defaults of language models."""
@@ -294,4 +294,4 @@ NOT_FOR_CONTINUATION = (
     *("nbest", "coverage_penalty", "minimum_length", "maximum_length", "maximum_ratio"),
     "maximum_extra",
 )
-"""The options that language models do not have: their texts are as long as `max_tokens` says."""
+"""The options that language models lack: `max_tokens` sets the length of their texts."""

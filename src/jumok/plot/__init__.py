@@ -4,8 +4,8 @@
     figure.savefig("alignment.pdf")
 
 Numbers, words, colours and scale are those of the page: a weight of 0.3 has the same shade in every
-figure, and the panels of a figure share one colour bar. Layers and heads are counted from 0, as in a
-Trace. Needs the extra "plot".
+figure, and the panels of a figure share one colour bar. Layers and heads are counted from 0, as in
+a Trace. Needs the extra "plot".
 """
 
 from jumok.plot.attribution import mattered

@@ -53,7 +53,7 @@ def record(
             model.translate(sentences)
 
     The outputs are the same as without a recording. Uses of the model in other threads are not
-    recorded. Of an ensemble, the first model is recorded. A model may be recorded during training;
+    recorded. An ensemble is recorded by its first model. A model may be recorded during training;
     its attention weights are then recorded before dropout.
 
     Args:

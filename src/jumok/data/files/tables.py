@@ -1,8 +1,8 @@
 """Files with columns: TSV, CSV, JSON lines, Parquet.
 
-The reader of a format is a function (file, columns, report) -> rows. It reads the columns row by row,
-counts changed and skipped rows in the report, and raises errors that name the file and the line.
-`jumok.parts` lists the readers by format.
+The reader of a format is a function (file, columns, report) -> rows. It reads the columns row by
+row, counts changed and skipped rows in the report, and raises errors that name the file and the
+line. `jumok.parts` lists the readers by format.
 """
 
 import csv
