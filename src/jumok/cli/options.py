@@ -214,13 +214,13 @@ class ReadingOptions:
     )
     keep: list[str] | None = option(
         None,
-        "Also copy text unchanged that matches this regular expression, besides tags, "
-        "placeholders, addresses and numbers. Repeatable.",
+        "Copy text that matches this regular expression unchanged, as tags, placeholders, "
+        "addresses and numbers are. Repeatable.",
         panel=CONTENT,
     )
     no_keep: bool = option(
         False,
-        "Let the model translate all text, tags, placeholders and numbers included.",
+        "Let the model translate all text, including tags, placeholders and numbers.",
         panel=CONTENT,
     )
 

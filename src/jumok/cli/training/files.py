@@ -37,8 +37,8 @@ class TrainingFiles:
     )
     documents: Literal["file", "line", "blank-line"] | None = option(
         None,
-        "With --text: unit that is one document: the whole file, a line, or the lines between "
-        "blank lines (default: file).",
+        "With --text: the unit of a document: the whole file, a line, or the lines between blank "
+        "lines (default: file).",
     )
     mix: float | None = option(
         None,
@@ -47,9 +47,9 @@ class TrainingFiles:
     )
     check_: list[Path] | None = option(
         None,
-        "With --from MODEL: test data, scored before and after training to measure forgetting. "
-        "One file as in --data; for a translator also two files, source and target, in one "
-        "--check each. Repeatable.",
+        "With --from MODEL: test data, scored before and after training to measure forgetting: "
+        "one file as for --data, or, for a translator, a source file and a target file, each with"
+        " its own --check.",
         "--check",
     )
     freeze: list[str] | None = option(

@@ -51,9 +51,9 @@ def train(
     files: Annotated[TrainingFiles, TrainingFiles()],
     asked: Annotated[RunArgs, RunArgs()],
 ) -> None:
-    """Train a model and write the best one to the bundle runs/NAME/model.
+    """Train a model and write it to the bundle runs/NAME/model.
 
-    The best model is the one with the best validation score. Without a
+    The bundle has the weights with the best validation score. Without a
     recipe, jumok makes one that fits the size of the corpus and saves it as
     runs/NAME/recipe.toml; you can edit it and train again.
 

@@ -83,9 +83,9 @@ def plan(
 ) -> None:
     """Compute the memory, time and communication of a run on a number of GPUs.
 
-    Does not train or read data: computes from the recipe, the data sheets of
-    the GPUs and assumptions, which are printed. Reports what does not fit or
-    would wait for the network, and what to change.
+    Neither trains nor reads data. The computation uses the recipe, the data
+    sheets of the GPUs, and assumptions, which are printed. Reports what does
+    not fit or would wait for the network, and what to change.
 
       jumok plan multi30k-en-de --gpus 1 --card l4
 

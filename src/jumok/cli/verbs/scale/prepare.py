@@ -26,7 +26,7 @@ def prepare(
         typer.Option(
             "--output",
             "-o",
-            help="Folder of the shards: a new one, or that of an interrupted command.",
+            help="Folder of the shards: a new one, or the folder of an interrupted command.",
         ),
     ],
     workers: Annotated[
@@ -51,7 +51,7 @@ def prepare(
         list[str] | None,
         typer.Option(
             "--slurm",
-            help="Setting of Slurm as KEY=VALUE: partition, time, mem_per_cpu_gb, qos, ... "
+            help="Slurm setting as KEY=VALUE: partition, time, mem_per_cpu_gb, qos, ... "
             "Repeatable.",
         ),
     ] = None,
