@@ -96,10 +96,10 @@ class MissingExtraError(JumokError):
 
 @contextmanager
 def optional_import(feature: str, extra: str) -> Iterator[None]:
-    """Around the import of an optional package: if it is missing, names the extra to install.
+    """Around the import of an optional package; its error names the extra to install.
 
     Args:
-        feature: what the package is needed for: "reading TMX files".
+        feature: the purpose of the package, such as "reading TMX files".
         extra: the extra of jumok that installs it.
 
     Raises:

@@ -167,7 +167,7 @@ KINDS: dict[str, Kind] = {
         corpus="jumok.cli.head_cards.corpora:TextsCorpus",
     ),
 }
-"""By the task that a bundle names."""
+"""The kinds by the task of their bundles."""
 
 
 def page_facts(task: str, *, pictures: bool) -> dict[str, Any]:

@@ -219,7 +219,7 @@ KNOWN_AS = {
     f"{prefix}glu": f'feedforward_kind = "gated" with activation = "{activation}"'
     for prefix, activation in (("swi", "silu"), ("ge", "gelu"), ("re", "relu"))
 }
-"""Names of papers (Shazeer 2020) for what several keys say here."""
+"""Names in papers (Shazeer 2020) for combinations of several keys."""
 
 
 def unknown(role: str, name: str, also: tuple[str, ...] = ()) -> str | None:

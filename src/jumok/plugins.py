@@ -33,7 +33,7 @@ class Plugin(NamedTuple):
 
     @property
     def in_models(self) -> bool:
-        """Whether models may need it: a format is needed by their data only."""
+        """Whether models may need the plugin; formats are needed by data only."""
         return any(role != "format" for role, _ in self.registered)
 
 
@@ -41,7 +41,7 @@ LOADED: dict[str, Plugin] = {}
 """The plugins of this process by the names of their files."""
 
 REGISTERED: ContextVar[set[tuple[str, str]] | None] = ContextVar("jumok_registered", default=None)
-"""What the plugin that is being run has registered so far."""
+"""The registrations of the plugin that is running."""
 
 
 def register(
@@ -83,7 +83,7 @@ def load_plugin(file: Path | str) -> str:
     raises an error, its registrations are undone.
 
     Returns:
-        The name of the plugin: the name of the file.
+        The name of the plugin, which is the name of the file.
 
     Raises:
         ConfigError: the file does not exist or raises an error, or another plugin has its name.

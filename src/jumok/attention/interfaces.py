@@ -103,7 +103,8 @@ class HeadParts:
 
     Attributes:
         score: None: the product of query and key divided by sqrt(head_dim).
-        process_queries, process_keys: in this order, after the projections.
+        process_queries: operations on queries, in this order, after the projection.
+        process_keys: operations on keys, in this order, after the projection.
         process_output: in this order, before the gates and the output projection.
         bias: added to the scores; None adds nothing.
         value_residual: mixes the values of the first layer into those of this layer; None: nothing.

@@ -161,9 +161,9 @@ class DecodingOptions:
     )
     seed: int = option(0, "Random seed for sampling.", minimum=0, maximum=2**64 - 1, panel=SAMPLING)
     forbidden: tuple[int, ...] = (PAD, START)
-    """Tokens that are never chosen; see `Limits`."""
+    """Tokens that are never generated; see `Limits`."""
     start: int = START
-    """The token that is read first."""
+    """The first token of every target."""
     given: int = 0
     """Forced tokens without a probability of their own; see `Ranker`."""
 
@@ -282,7 +282,7 @@ FOR_TRANSLATION = DecodingOptions(maximum_ratio=3.0)
 ends runaway repetition."""
 
 FOR_CAPTIONS = DecodingOptions()
-"""The defaults of captioning: the maximum length of a caption does not depend on its image."""
+"""The defaults of captioning, where the length limit does not depend on the image."""
 
 ONLY_FOR_CONTINUATION = ("stop",)
 """The options of language models only."""
@@ -294,4 +294,4 @@ NOT_FOR_CONTINUATION = (
     *("nbest", "coverage_penalty", "minimum_length", "maximum_length", "maximum_ratio"),
     "maximum_extra",
 )
-"""The options that language models lack: `max_tokens` sets the length of their texts."""
+"""The options that language models lack; `max_tokens` sets the length of their texts."""

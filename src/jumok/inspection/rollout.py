@@ -126,8 +126,8 @@ def rollout(trace: Trace, heads: Heads = "mean") -> dict[str, Numbers]:
             scaled to a sum of 1.
 
     Returns:
-        By axis: (positions, tokens of the axis), after the last layer, for the positions of the
-        decoder, or of a lone encoder. Rows sum to 1 over all axes together.
+        The shares by axis, (positions, tokens of the axis), after the last layer, for the positions
+        of the decoder, or of a lone encoder. Rows sum to 1 over all axes together.
 
     Raises:
         ModelError: the model has no layers of self-attention.

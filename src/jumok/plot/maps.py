@@ -84,7 +84,8 @@ def alignment(
         rest: add a last column for START, END, other tokens that are not words, and a sink.
 
     Raises:
-        ModelError: no such part, layer or head. MissingExtraError: matplotlib is not installed.
+        ModelError: no such part, layer or head.
+        MissingExtraError: matplotlib is not installed.
         DataError: the words contain Hangul, and no font has it.
     """
     site = chosen_site(trace, part, layer)

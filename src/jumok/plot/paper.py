@@ -166,7 +166,8 @@ def save(figure: "Figure", file: Path | str) -> None:
     """Writes the figure as SVG or PDF, with text as text, or as PNG.
 
     Raises:
-        ConfigError: another kind of file. DataError: the file cannot be written.
+        ConfigError: another kind of file.
+        DataError: the file cannot be written.
     """
     path = Path(file)
     if path.suffix not in FIGURE_SUFFIXES:

@@ -23,7 +23,8 @@ class PositionSizes:
 
     Attributes:
         dim: width of the model.
-        heads, head_dim: the number of heads, and the width of the query of one head.
+        heads: the number of heads.
+        head_dim: the width of the query of one head.
         length: the number of positions.
         base: the base of the wavelengths of rotary positions.
         scaling: the scaling of rotary positions to longer texts; None: no scaling.
