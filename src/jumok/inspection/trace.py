@@ -187,8 +187,7 @@ class Trace:
     """The computation of a model for one sentence or one image.
 
     Attributes:
-        level: "weights" only, "qk" with queries, keys and values, or "full" with the residual
-            streams, too.
+        level: "weights" only, "qk" also with vectors, or "full" also with residual streams.
         axes: by name: "source" and "target"; "text"; "picture"; "grid 8x8".
         steps: one for each written token, for each gap, or for the label.
         picture: the image as the model reads it; None for a model that reads no image.
