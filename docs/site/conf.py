@@ -27,7 +27,7 @@ napoleon_use_ivar = True
 autodoc_typehints = "signature"
 autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True
-autodoc_default_options = {"members": True, "no-value": True, "exclude-members": "model_config"}
+autodoc_default_options = {"members": True, "exclude-members": "model_config"}
 python_maximum_signature_line_length = 88
 add_module_names = False
 

@@ -231,7 +231,9 @@ def api(language: str) -> str:
         kind = "class" if isinstance(found, type) else "function" if callable(found) else "data"
         if isinstance(found, type) and issubclass(found, Exception):
             kind = "exception"
-        lines.append(f".. auto{kind}:: jumok.{name}\n")
+        fields = isinstance(found, type) and issubclass(found, Section)
+        signature = "(**keys)" if fields else ""  # the page of recipe keys has them
+        lines.append(f".. auto{kind}:: jumok.{name}{signature}\n")
     lines.append("```\n")
     for module in MODULES:
         import_module(module)
