@@ -144,7 +144,7 @@ def translate(
     has a line of its own that starts with the number of the source line.
     With --json every source line gives one object.
 
-      echo "I am a student." | jumok translate runs/demo/model --alignments
+      echo "I am a student." | jumok translate runs/first/model --alignments
 
       jumok translate runs/a/model,runs/b/model page.html --output page.ko.html
 

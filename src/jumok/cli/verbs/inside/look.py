@@ -110,7 +110,7 @@ def look(
     this machine can reach: type another sentence, or choose another image,
     and it is recomputed.
 
-      jumok look runs/demo/model "The cat saw a dog."
+      jumok look runs/first/model "The cat saw a dog."
 
       jumok look CAPTIONER photo.jpg --save page.html
 

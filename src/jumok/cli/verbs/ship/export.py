@@ -50,9 +50,9 @@ def export(
     why not. What is written is compared with the model in the program that
     reads it, if that is installed, before the command says done.
 
-      jumok export runs/demo/model
-      jumok export runs/demo/model --to web --output page/
-      jumok export runs/demo/model --to huggingface --output folder/
+      jumok export runs/first/model
+      jumok export runs/first/model --to web --output page/
+      jumok export runs/first/model --to huggingface --output folder/
 
     """
     from jumok.bundle.reading import read_bundle

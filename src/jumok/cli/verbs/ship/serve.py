@@ -144,7 +144,7 @@ def serve(
     route with scores, tokens, alignments and attention. Only this machine can
     reach the server unless --host names another address.
 
-      jumok serve runs/demo/model
+      jumok serve runs/first/model
 
       curl localhost:5000/translate -d "q=A cat ran.&source=en&target=ko"
 
