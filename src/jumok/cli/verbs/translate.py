@@ -144,7 +144,7 @@ def translate(
     translation has its own line, which starts with the number of the source
     line. With --json, each source line gives one object.
 
-      echo "I am a student." | jumok translate runs/demo/model --alignments
+      echo "I am a student." | jumok translate runs/first/model --alignments
 
       jumok translate runs/a/model,runs/b/model page.html --output page.ko.html
 

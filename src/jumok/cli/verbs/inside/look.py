@@ -116,7 +116,7 @@ def look(
     Without a text, the page has examples: validation data of the model, or
     sentences of the built-in corpus if it has the language of the model.
 
-      jumok look runs/demo/model "The cat saw a dog."
+      jumok look runs/first/model "The cat saw a dog."
 
       jumok look CAPTIONER photo.jpg --save page.html
 

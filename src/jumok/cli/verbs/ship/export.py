@@ -59,9 +59,9 @@ def export(
     support this model. If the program that reads the format is installed, its
     output is compared with the model's before the command ends.
 
-      jumok export runs/demo/model
-      jumok export runs/demo/model --to web --output page/
-      jumok export runs/demo/model --to huggingface --output folder/
+      jumok export runs/first/model
+      jumok export runs/first/model --to web --output page/
+      jumok export runs/first/model --to huggingface --output folder/
     """
     from jumok.bundle.reading import read_bundle
 

@@ -151,7 +151,7 @@ def serve(
     Only this machine can reach the server unless --host gives another
     address. SIGTERM or Ctrl-C stops the server after the running requests.
 
-      jumok serve runs/demo/model
+      jumok serve runs/first/model
 
       curl localhost:5000/translate -d "q=A cat ran.&source=en&target=ko"
 
