@@ -151,8 +151,9 @@ def write_models(folder: Path) -> None:
     for run, places in copies.items():
         for place in places:
             shutil.copytree(folder / "runs" / run / "model", folder / place)
-    write_vit(folder / "vit", image_size=154)  # 14 x 14 patches
+    write_vit(folder / "other-vit", image_size=154)  # 14 x 14 patches
     students.write(folder / "firefox-enpt", "student in integers")
-    imported = call("import", "firefox-enpt", "--output", "runs/mine/model")
-    assert imported.exit_code == 0, imported.output
+    for name, output in (("other-vit", "vit"), ("firefox-enpt", "runs/mine/model")):
+        imported = call("import", name, "--output", output)
+        assert imported.exit_code == 0, (imported.output, imported.exception)
     shutil.copytree(folder / "runs" / "first", folder / "runs" / "MODEL")

@@ -21,7 +21,7 @@ def write_vit(folder: Path, *, whole: bool = True, **changes: Any) -> Path:
     config = transformers.ViTConfig(**SIZES | {"id2label": labels} | changes)
     model = roughen(transformers.ViTForImageClassification(config)).eval()
     (model if whole else model.vit).save_pretrained(folder)
-    read = {"height": 33, "width": 33}
+    read = dict.fromkeys(("height", "width"), config.image_size)
     transformers.ViTImageProcessorPil(size=read, image_mean=[0.3, 0.5, 0.7]).save_pretrained(folder)
     return folder
 

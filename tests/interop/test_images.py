@@ -133,7 +133,7 @@ def test_each_tensor_is_needed_once_in_its_shape(tmp_path):
         ({"qkv_bias": False}, "qkv_bias = False"),
         ({"num_channels": 1}, "num_channels = 1"),
         ({"patch_size": 10}, "cut into patches of 10 pixels"),
-        ({"image_size": 44}, "images of 33 pixels for image_size = 44"),
+        ({"image_size": 44}, "got:      images of 33 pixels for image_size = 44\n"),
         ({"id2label": {"1": "cat"}}, "does not number its labels from 0"),
         ({"hidden_act": "quick_gelu"}, "hidden_act = quick_gelu"),
     ],

@@ -87,12 +87,14 @@ def read_settings(source: Source, kind: type[AnySettings]) -> AnySettings:
                 _setting_fault(each["loc"], each["type"], each["msg"], source.config)
                 for each in faults
             ),
-            do="take another model: with a setting that is not followed it would compute others",
+            do="take another model: without this setting, the results would differ",
             place=Location(source.config_file),
         ) from None
 
 
 def _setting_fault(place: Sequence[int | str], kind: str, message: str, values: object) -> str:
+    if not place:  # it concerns several settings
+        return message.removeprefix("Value error, ")
     key = ".".join(map(str, place))
     if kind == "missing":
         return f"no {key}"
