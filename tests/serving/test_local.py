@@ -287,3 +287,25 @@ def test_what_is_computed_ends_when_its_page_is_gone():
         assert begun.wait(5)
         connection.close()
         assert ended.wait(5)
+
+
+def test_the_threads_of_open_connections_end_with_the_server():
+    """Two pages keep their connections; what one of them waits for is not computed any more."""
+    before, begun = threading.enumerate(), threading.Event()
+
+    def slow(asked, check):
+        begun.set()
+        while True:
+            check()
+
+    with running(slow) as server:
+        port = server.server_address[1]
+        idle, waiting = (http.client.HTTPConnection("127.0.0.1", port) for _ in range(2))
+        idle.request("GET", f"/?token={server.token}")
+        assert idle.getresponse().read()
+        waiting.request("POST", "/trace", "{}", {"X-Token": server.token})
+        assert begun.wait(5)
+        made = [each for each in threading.enumerate() if each not in before and not each.daemon]
+    server.worker.shutdown()
+    assert len(made) == 3  # two connections, and the worker
+    assert not [each for each in made if each.is_alive()]

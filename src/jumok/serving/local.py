@@ -20,9 +20,10 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from jumok.errors import JumokError
@@ -94,7 +95,8 @@ class LocalServer(ThreadingHTTPServer):
             one.
     """
 
-    daemon_threads = True
+    # A thread that is inside torch when the interpreter ends would abort the process.
+    daemon_threads = False
 
     def __init__(
         self,
@@ -109,7 +111,25 @@ class LocalServer(ThreadingHTTPServer):
         self.turn = threading.Lock()
         # One thread for all answers: torch makes a thread pool for each thread that computes.
         self.worker = ThreadPoolExecutor(1)
+        self._connections: set[socket.socket] = set()
         super().__init__(("127.0.0.1", port), _Handler)
+
+    def process_request(
+        self, request: socket.socket | tuple[bytes, socket.socket], client_address: object
+    ) -> None:
+        self._connections.add(cast("socket.socket", request))
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: socket.socket | tuple[bytes, socket.socket]) -> None:
+        self._connections.discard(cast("socket.socket", request))
+        super().shutdown_request(request)
+
+    def server_close(self) -> None:
+        """Closes all connections, and waits for their threads."""
+        for connection in list(self._connections):
+            with suppress(OSError):  # the client closed it
+                connection.shutdown(socket.SHUT_RDWR)
+        super().server_close()
 
     def handle_error(
         self, request: socket.socket | tuple[bytes, socket.socket], client_address: object
