@@ -39,7 +39,7 @@ export const FLOW = {
     flowBlock: { encoder: "인코더", decoder: "디코더", image: "셀프 어텐션", cross: "크로스 어텐션", fed: "피드포워드", recurrent: "순환 인코더" },
     flowMemory: "메모리",
     flowWord: (word) => `“${word}”의 길`,
-    flowLegend: (effects) => `굵기: 어텐션 가중치(헤드 평균). 4% 미만은 그리지 않습니다.${effects ? " 주황 막대: 헤드마다 껐을 때의 영향, 모두 같은 척도입니다." : ""}`,
+    flowLegend: (effects) => `굵기: 어텐션 가중치(헤드 평균). 4% 미만은 그리지 않습니다.${effects ? " 주황 막대: 헤드마다 절제했을 때의 영향. 눈금은 모두 같습니다." : ""}`,
     flowNumbers: "이 순간의 수치를 표로 보기",
     flowSays: {
       read: (part, layer, query, key, share) => `읽는 중: ${part} ${layer}층. 가장 큰 가중치는 ${query} → ${key} ${share}입니다.`,

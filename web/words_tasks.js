@@ -19,7 +19,7 @@ const SWITCHES_EN = {
 /** @satisfies {Texts["en"]} */
 const SWITCHES_KO = {
   switchesHelp: "헤드를 눌러 절제하면 그 헤드 없이 다시 계산합니다. 숫자는 그 헤드 하나만 절제했을 때 출력의 로그 확률 변화(nat)입니다.",
-  switchesSaved: "헤드 하나만 껐을 때 출력의 로그 확률 변화(nat)입니다. 실시간 페이지(jumok look)에서는 여러 헤드를 함께 끌 수 있습니다.",
+  switchesSaved: "헤드 하나만 절제했을 때 출력의 로그 확률 변화(nat)입니다. 실시간 페이지(jumok look)에서는 여러 헤드를 함께 절제할 수 있습니다.",
 };
 
 /** @satisfies {Texts["en"]} */
@@ -39,14 +39,14 @@ const MATTERED_EN = {
 };
 /** @satisfies {Texts["en"]} */
 const MATTERED_KO = {
-  matteredHelp: "캡션의 단어를 하나 고르세요. 지도마다 다른 방법으로 이미지의 각 칸이 그 단어에 기여한 정도를 잽니다. 밝은 곳이 기여한 곳이고, 테두리 친 칸은 그 단어의 확률을 낮춘 곳입니다. 어텐션은 모델이 주목한 곳, 기울기는 칸이 조금 바뀔 때 확률의 변화, 가리기(occlusion)는 칸의 벡터를 0으로 만들 때, 픽셀 가리기는 칸의 픽셀을 덮을 때 단어의 확률이 얼마나 줄어드는지를 나타냅니다. 방법끼리 어긋날 때가 많으며, 얼마나 어긋나는지는 순위 상관 표에 나옵니다.",
+  matteredHelp: "캡션의 단어를 하나 고르세요. 지도마다 다른 척도로 이미지의 각 칸이 그 단어에 기여한 정도를 잽니다. 밝은 곳이 기여한 곳이고, 테두리 친 칸은 그 단어의 확률을 낮춘 곳입니다. 어텐션은 모델이 주목한 곳, 기울기는 칸이 조금 바뀔 때 확률의 변화, 가리기(occlusion)는 칸의 벡터를 0으로 만들 때, 픽셀 가리기는 칸의 픽셀을 덮을 때 단어의 확률이 얼마나 줄어드는지를 나타냅니다. 척도끼리 어긋날 때가 많으며, 얼마나 어긋나는지는 순위 상관 표에 나옵니다.",
   sourceWords: "이미지",
   over: "지도로 볼 것",
-  barsTitle: (word) => `“${word}”에 대한 기여도, 방법마다의 비중`,
-  mapsScale: (most) => `가장 밝은 곳이 ${most}%(모든 방법과 단어 가운데 가장 큰 비중)이고, 테두리 친 칸은 단어의 확률을 낮춘 칸입니다. 지도 아래에는 가장 밝은 칸(행,열)을 적었습니다.`,
-  markHelp: "칸을 누르거나 화살표 키로 옮기면 그 칸의 비중을 방법마다 읽을 수 있습니다",
+  barsTitle: (word) => `“${word}”에 대한 기여도, 척도마다의 비중`,
+  mapsScale: (most) => `가장 밝은 곳이 ${most}%(모든 척도와 단어 가운데 가장 큰 비중)이고, 테두리 친 칸은 단어의 확률을 낮춘 칸입니다. 지도 아래에는 가장 밝은 칸(행,열)을 적었습니다.`,
+  markHelp: "칸을 누르거나 화살표 키로 옮기면 그 칸의 비중을 척도마다 읽을 수 있습니다",
   sharesTitle: "접두부와 비교한 이미지의 비중(%)",
-  measure: "방법",
+  measure: "척도",
   share: "비중",
   cellName: "칸(행,열)",
   cellsOut: "가린 칸(누르면 되돌림)",
@@ -63,11 +63,11 @@ const LABELLED_EN = {
 const LABELLED_KO = {
   ...MATTERED_KO,
   outputWord: "레이블",
-  matteredHelp: "지도마다 다른 방법으로 이미지의 각 칸이 레이블에 기여한 정도를 잽니다. 밝은 곳이 기여한 곳이고, 테두리 친 칸은 레이블의 확률을 낮춘 곳입니다. 어텐션은 마지막 층의 어텐션이고, 롤아웃과 흐름은 모든 층의 어텐션 가중치를 칸까지 따라 내려갑니다. 기울기는 칸이 조금 바뀔 때 확률의 변화, 가리기(occlusion)는 칸의 벡터를 0으로 만들 때, 픽셀 가리기는 칸의 픽셀을 덮을 때 레이블의 확률이 얼마나 줄어드는지를 나타냅니다. 방법끼리 어긋날 때가 많으며, 얼마나 어긋나는지는 순위 상관 표에 나옵니다.",
+  matteredHelp: "지도마다 다른 척도로 이미지의 각 칸이 레이블에 기여한 정도를 잽니다. 밝은 곳이 기여한 곳이고, 테두리 친 칸은 레이블의 확률을 낮춘 곳입니다. 어텐션은 마지막 층의 어텐션이고, 롤아웃과 흐름은 모든 층의 어텐션 가중치를 칸까지 따라 내려갑니다. 기울기는 칸이 조금 바뀔 때 확률의 변화, 가리기(occlusion)는 칸의 벡터를 0으로 만들 때, 픽셀 가리기는 칸의 픽셀을 덮을 때 레이블의 확률이 얼마나 줄어드는지를 나타냅니다. 척도끼리 어긋날 때가 많으며, 얼마나 어긋나는지는 순위 상관 표에 나옵니다.",
 };
 
 const LABELLED_TEXT_EN = "Each column is a different measure of how much each word contributed to the label. Bars are percentages; a hollow bar made the label less probable. Attention is that of the last layer, gathered as the label's vector is; gradients give the effect of a small change of the word, occlusion how much less probable the label becomes without it. The measures often disagree; the rank correlation shows how much: 1 is the same order, 0 is chance.";
-const LABELLED_TEXT_KO = "열마다 다른 방법으로 각 단어가 레이블에 기여한 정도를 잽니다. 막대는 백분율이고, 속이 빈 막대는 레이블의 확률을 낮추었다는 뜻입니다. 어텐션은 마지막 층의 어텐션을 레이블의 벡터와 같은 방식으로 모은 것이고, 기울기는 단어가 조금 바뀔 때 확률의 변화, 가리기(occlusion)는 그 단어가 없으면 레이블의 확률이 얼마나 줄어드는지를 나타냅니다. 방법끼리 어긋날 때가 많은데, 순위 상관이 그 정도를 보여 줍니다. 1이면 순서가 같고 0이면 우연과 같습니다.";
+const LABELLED_TEXT_KO = "열마다 다른 척도로 각 단어가 레이블에 기여한 정도를 잽니다. 막대는 백분율이고, 속이 빈 막대는 레이블의 확률을 낮추었다는 뜻입니다. 어텐션은 마지막 층의 어텐션을 레이블의 벡터와 같은 방식으로 모은 것이고, 기울기는 단어가 조금 바뀔 때 확률의 변화, 가리기(occlusion)는 그 단어가 없으면 레이블의 확률이 얼마나 줄어드는지를 나타냅니다. 척도끼리 어긋날 때가 많은데, 순위 상관이 그 정도를 보여 줍니다. 1이면 순서가 같고 0이면 우연과 같습니다.";
 
 /** @satisfies {Texts} */
 export const TASKS = {

@@ -178,7 +178,7 @@ def test_a_text_is_shown_while_it_is_written(reading, exported):
 def test_the_page_speaks_korean_and_fits_a_phone(reading, exported):
     reader = reading(exported.page("모델", ["the cat"]), "ko-KR")
     reader.page.set_viewport_size({"width": 360, "height": 740})
-    assert "보기는 모델의 문맥에 들어가는" in reader.page.locator(".cost").inner_text()
+    assert "화면은 모델의 문맥에 들어가는" in reader.page.locator(".cost").inner_text()
     assert reader.page.get_by_label("온도").input_value() == "0"
     wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
     assert reader.page.evaluate(wide) <= 0

@@ -285,7 +285,7 @@ def test_a_live_page_switches_the_head_off(live):
     for _ in range(4):
         page.locator("#tour-next").click()
     expect(page.locator("dd.changed")).to_have_count(1)
-    expect(page.locator("#tour-text")).to_contain_text("With that switched off, the output is")
+    expect(page.locator("#tour-text")).to_contain_text("With the ablation, the output is")
     # Another text: the step is about its words, and what was switched off is again.
     page.locator("#tour-back").click()
     page.locator("#text").fill("the dog barked")
