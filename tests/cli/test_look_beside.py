@@ -1,6 +1,5 @@
 """`jumok look --against`, `--with` and `--before`: what is traced beside the first."""
 
-import shlex
 from pathlib import Path
 
 import numpy as np
@@ -116,18 +115,3 @@ def test_before_stands_alone(tiny_bundle, tmp_path, beside):
         look(tiny_bundle, "a", "--before", tiny_bundle, beside, tiny_bundle)
     assert "--before compares one text in two models." in str(caught.value)
     assert f"got:      --before and {beside}\n" in str(caught.value)
-
-
-@pytest.mark.parametrize("document", ["look.md", "look.ko.md"])
-def test_the_commands_of_the_section_on_comparing_work(tiny_bundle, tmp_path, document):
-    text = (Path(__file__).parents[2] / "docs" / document).read_text("utf-8")
-    section = text.split("\n## A | B\n")[1].split("\n## ")[0]
-    commands = [line.strip() for line in section.splitlines() if line.startswith("    jumok ")]
-    assert len(commands) == 3
-    tuned = tune(tiny_bundle, tmp_path / "tuned")
-    models = {"MODEL": tiny_bundle, "OTHER_MODEL": tuned, "TUNED": tuned}
-    for number, command in enumerate(commands):
-        words = [str(models.get(word, word)) for word in shlex.split(command)[2:]]
-        words[-1] = str(tmp_path / f"{number}.html")
-        look(*words)
-        assert shown(tmp_path / f"{number}.html")["other"]["text"]

@@ -8,7 +8,6 @@ import pytest
 import yaml
 from torch.distributed.run import get_args_parser
 
-from jumok.cli.main import app
 from tests.cli.test_documented import ROOT, unknown
 
 DEPLOY = ROOT / "deploy"
@@ -103,27 +102,6 @@ def test_pods_of_the_job_find_each_other(tmp_path, stand_ins):
         assert unknown(" ".join(command)) == []
     mounts = {each["name"] for each in container["volumeMounts"]}
     assert mounts == {each["name"] for each in pod["spec"]["volumes"]}
-
-
-@pytest.mark.parametrize("name", ["scale.md", "scale.ko.md"])
-def test_commands_of_the_page_exist(name):
-    lines = (ROOT / "docs" / name).read_text("utf-8").splitlines()
-    blocks = [line.strip() for line in lines if line.startswith("    ")]
-    commands = [line.split("  #")[0] for line in blocks if " jumok " in f" {line} "]
-    assert len(commands) >= 8
-    for command in commands:
-        words = command.partition("jumok ")[2].replace("-m ", "")
-        assert unknown(f"jumok {words}") == [], command
-
-
-@pytest.mark.parametrize("name", ["scale.md", "scale.ko.md"])
-def test_plans_of_the_page_are_computed(name, monkeypatch):
-    lines = (ROOT / "docs" / name).read_text("utf-8").splitlines()
-    plans = [line.split() for line in lines if line.startswith("    jumok plan ")]
-    assert len(plans) >= 3
-    for _, *words in plans:
-        recipe = words[1] if words[1] != "RECIPE" else "multi30k-en-de"
-        app([words[0], recipe, *words[2:]], standalone_mode=False)
 
 
 def test_scripts_are_bash():
