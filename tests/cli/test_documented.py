@@ -1,6 +1,6 @@
 """The commands that the documents name exist, with these options: in sentences and in code blocks.
 
-Those in blocks of the READMEs and of docs/start.md are run as well (tests/browser/test_readme.py).
+Those in blocks are run as well (test_pages.py).
 """
 
 import pytest
