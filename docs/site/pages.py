@@ -16,7 +16,7 @@ from outputs import with_outputs
 DOCS = Path(__file__).parents[1]
 ROOT = DOCS.parent
 REPOSITORY = "https://github.com/jumok/jumok/blob/main/"
-CONTRIBUTORS = "## For contributors"
+CONTRIBUTORS = {"en": "## For contributors", "ko": "## 개발에 참여하기"}
 PICTURES = ("look", "lab", "course")
 """The folders whose files pages show."""
 COURSE = {"en": "Course", "ko": "강좌"}
@@ -35,7 +35,7 @@ def twin(page: str, language: str) -> Path:
 
 def groups(language: str) -> Iterator[tuple[str, list[str]]]:
     """The headings of the index, each with its pages, and the course where there is one."""
-    text = twin("index", language).read_text("utf-8").partition(CONTRIBUTORS)[0]
+    text = twin("index", language).read_text("utf-8").partition(CONTRIBUTORS[language])[0]
     for part in text.split("\n## ")[1:]:
         heading, _, body = part.partition("\n")
         targets = [target for _, _, target in LINK.findall(body)]
