@@ -13,7 +13,7 @@
 export const GLOSSARY = {
   ablation: {
     en: ["ablation", "Setting the output of a head to zero. The resulting change in the output's log-probability is the effect of the head.", ["ablate", "ablated", "ablating"]],
-    ko: ["절제(ablation)", "헤드의 출력을 0으로 만드는 조작입니다. 이때 출력의 로그 확률이 달라진 정도가 그 헤드의 효과입니다."],
+    ko: ["절제(ablation)", "헤드의 출력을 0으로 만드는 조작입니다. 이때 출력의 로그 확률이 달라진 정도가 그 헤드의 영향입니다."],
   },
   alignment: {
     en: ["alignment", "Links between source words and the target words that translate them, as pairs of word indices."],
@@ -121,7 +121,7 @@ export const GLOSSARY = {
   },
   rank: {
     en: ["rank correlation", "The agreement of two measures on the order of words: 1 for the same order, 0 for chance, −1 for the reverse order."],
-    ko: ["순위 상관", "두 측도가 매긴 단어의 순위가 일치하는 정도입니다. 순위가 같으면 1, 우연이면 0, 반대이면 −1입니다."],
+    ko: ["순위 상관", "두 척도가 매긴 단어의 순위가 일치하는 정도입니다. 순위가 같으면 1, 우연이면 0, 반대이면 −1입니다."],
   },
   residual: {
     en: ["residual stream", "The sum that passes through all blocks. Each attention and feed-forward layer adds its output to it."],
