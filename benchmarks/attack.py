@@ -41,8 +41,12 @@ from tests.serving.http.process import serving
 
 def attack_kills(asked: Campaign) -> Iterator[Area]:
     """Runs that are killed and resumed, in one process, in two, and in changing numbers."""
-    for counts in ((1,), (2,), kills.COUNTS):
-        area = Area(f"kills, processes: {', '.join(map(str, counts))}")
+    for counts, title in (
+        ((1,), "kills of runs with 1 process"),
+        ((2,), "kills of runs with 2 processes"),
+        (kills.COUNTS, "kills of runs resumed with 4, 2, 1 and 2 processes"),
+    ):
+        area = Area(title)
         number = asked.many("kills", 2)
         folder = asked.folder / f"kills{len(counts)}{counts[0]}"
         folder.mkdir()
@@ -60,7 +64,7 @@ def attack_kills(asked: Campaign) -> Iterator[Area]:
 
 def attack_readers(asked: Campaign) -> Iterator[Area]:
     """Damaged files, at every reader of data."""
-    area, seeds = Area("damaged files: readers of data"), kinds()
+    area, seeds = Area("damaged data files"), kinds()
     for number in range(asked.many("readers", len(seeds))):
         kind = list(seeds)[number % len(seeds)]
         content, read = seeds[kind]
@@ -78,7 +82,7 @@ def attack_readers(asked: Campaign) -> Iterator[Area]:
 
 def attack_documents(asked: Campaign) -> Iterator[Area]:
     """Damaged documents of every format, translated."""
-    area = Area("damaged files: documents")
+    area = Area("damaged documents")
     seeds = list(trips(len(TEMPLATES), asked.seed))
     for number in range(asked.many("documents", len(seeds))):
         trip = seeds[number % len(seeds)]
@@ -102,7 +106,7 @@ def attack_trips(asked: Campaign) -> Iterator[Area]:
 
 def attack_pages(asked: Campaign) -> Iterator[Area]:
     """Pages of traces whose tokens are markup, code, or no text."""
-    area, shape = Area("pages with hostile labels"), _elements(["a", "b", "c"])
+    area, shape = Area("pages with markup in their tokens"), _elements(["a", "b", "c"])
     for number in range(asked.many("pages", len(LABELS))):
         draw = random.Random(f"page {asked.seed} {number}")
         labels = [draw.choice(LABELS) + draw.choice(("", "x", *LABELS)) for _ in range(3)]
@@ -129,7 +133,7 @@ def attack_server(asked: Campaign) -> Iterator[Area]:
     model = asked.folder / "model"
     shutil.copytree(asked.model, model)
     with serving(asked.folder / "server", f"en-ko={model}", "--grace", "0") as server:
-        area = Area("requests: malformed, huge, out of order")
+        area = Area("malformed, huge and out-of-order requests")
         sent = damaged(server, asked.seed, asked.many("requests", 100))
         area.cases = sent.count
         for request in sent.failed:
@@ -138,7 +142,7 @@ def attack_server(asked: Campaign) -> Iterator[Area]:
             if reply.status != 200 or reply.seconds > 60:
                 area.fails("hangs", f"health {reply.status} after {reply.seconds:.1f} s")
         yield area
-        area = Area("requests: clients that hang up, or send a byte at a time")
+        area = Area("clients that disconnect or send single bytes")
         count = asked.many("clients", 50)
         left = hung_up(server.url, count, 0.2)
         siege = besieged(server.url, min(count, 500), 12.0)
@@ -150,7 +154,7 @@ def attack_server(asked: Campaign) -> Iterator[Area]:
         yield area
         yield _answers(asked, server.url)
         yield _replaced(server.url, model)
-        area = Area("the server at the end")
+        area = Area("state of the server after these attacks")
         area.cases = 1
         for fault in faults_of(server):
             area.fails("crashes", fault[:300])
@@ -161,7 +165,7 @@ def attack_server(asked: Campaign) -> Iterator[Area]:
 
 def _answers(asked: Campaign, url: str) -> Area:
     """Answers that were not refused, beside those of the offline translation."""
-    area = Area("requests: answers as offline")
+    area = Area("answers of the server, compared with offline translations")
     sent = asked.many("answers", 50)
     facts = own_answers(url, sent, 40, Translator.load(asked.model, device="cpu"))
     counts = {name: int(str(count)) for name, count in facts.items()}
@@ -176,7 +180,7 @@ def _answers(asked: Campaign, url: str) -> Area:
 
 def _replaced(url: str, model: Path) -> Area:
     """The files of the model are replaced by halves while it answers."""
-    area = Area("a model that is replaced while it is served")
+    area = Area("replacement of the model of a running server")
     given = [Question("/v1/translate", {"text": f"the cat saw {word}"}) for word in "abcdefgh"]
     before, _ = loaded(url, lambda target: closed_loop(target, given, 4))
     for file in sorted(file for file in model.rglob("*") if file.is_file()):

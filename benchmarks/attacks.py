@@ -29,7 +29,7 @@ DOCUMENT = b"# The cat\n\n" + b"The **cat** saw a dog.\n\n" * 40
 
 def attack_workers(asked: Campaign) -> Iterator[Area]:
     """Processes of a server, and the readers of its documents, that are killed while they work."""
-    area, number = Area("processes of a server that are killed"), asked.many("workers", 2)
+    area, number = Area("killed server processes"), asked.many("workers", 2)
     draw = random.Random(f"workers {asked.seed}")
     while area.cases < number:
         folder = asked.folder / f"workers{area.cases}"
@@ -39,7 +39,7 @@ def attack_workers(asked: Campaign) -> Iterator[Area]:
             for _ in range(count):
                 _kill_one(server, draw, area, [each.json["answers"] for each in before])
     yield area
-    area, number = Area("readers of documents that are killed"), asked.many("workers", 2)
+    area, number = Area("killed processes that read documents"), asked.many("workers", 2)
     with serving(asked.folder / "reader", f"en-ko={asked.model}", "--grace", "0") as server:
         whole = _sent(server)
         for _ in range(number):
@@ -97,7 +97,7 @@ def attack_broken(asked: Campaign) -> Iterator[Area]:
     for name, command in COMMANDS.items():
         if name == "export" and missing_compiler() is not None:
             continue
-        area = Area(f"kills and refused writes: {name}")
+        area = Area(f"kills and failing writes: {name}")
         draw = random.Random(f"broken {name} {asked.seed}")
         breaker = Breaker(library, asked.folder, asked.model, command)
         calls = breaker.calls()
@@ -121,7 +121,7 @@ exec "$@"
 
 def attack_full(asked: Campaign) -> Iterator[Area]:
     """Commands while /dev/shm and the temporary folder are full, in a namespace of their own."""
-    area = Area("/dev/shm and the temporary folder full")
+    area = Area("full /dev/shm and temporary folder: translate, evaluate, look, quantize, export")
     folder = asked.folder / "work"
     breaker = Breaker(folder, asked.folder, asked.model, ())
     for name, command in COMMANDS.items():
@@ -160,7 +160,7 @@ def attack_exports(asked: Campaign) -> Iterator[Area]:
     from jumok.decoding.options import FOR_TRANSLATION
     from jumok.systems.in_page.translator import WebTranslator
 
-    area = Area("exported pages with hostile labels")
+    area = Area("exported pages with markup in titles and examples")
     translator = WebTranslator(read_bundle(asked.model), "int8", FOR_TRANSLATION)
     shape = _shape(translator.page("a", ["b"]))
     for number in range(asked.many("exports", len(LABELS))):

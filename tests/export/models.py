@@ -43,25 +43,25 @@ RELATIVE: dict[str, Any] = {
     "bias": False,
 }
 SECTIONS: dict[str, ModelSection] = {
-    "post-norm": TransformerConfig(norm="post", **TRANSLATOR),
-    "post-norm, output bias, two tables": TransformerConfig(
+    "translator, post-norm": TransformerConfig(norm="post", **TRANSLATOR),
+    "translator, post-norm, output bias, two embedding tables": TransformerConfig(
         norm="post", output_bias=True, tied="target", activation="silu", **TRANSLATOR
     ),
-    "pre-norm": TransformerConfig(**TRANSLATOR),
-    "pre-norm, inclusive sinusoids": TransformerConfig(
+    "translator, pre-norm": TransformerConfig(**TRANSLATOR),
+    "translator, pre-norm, sinusoidal-inclusive positions": TransformerConfig(
         positions="sinusoidal-inclusive", **TRANSLATOR
     ),
-    "pre-norm, learned positions": TransformerConfig(
+    "translator, pre-norm, learned positions": TransformerConfig(
         positions="learned", activation="gelu", embedding_scale=False, **TRANSLATOR
     ),
-    "post-norm, embedding norm": TransformerConfig(
+    "translator, post-norm, norm after the embedding": TransformerConfig(
         norm="post", positions="learned", embedding_norm=True, **TRANSLATOR
     ),
-    "pre-norm, embedding norm": TransformerConfig(
+    "translator, pre-norm, norm after the embedding": TransformerConfig(
         positions="learned", embedding_norm=True, **TRANSLATOR
     ),
-    "relative positions": TransformerConfig(**TRANSLATOR, **RELATIVE, head_dim=11),
-    "relative positions, gated": TransformerConfig(
+    "translator, relative positions": TransformerConfig(**TRANSLATOR, **RELATIVE, head_dim=11),
+    "translator, relative positions, gated feed-forward": TransformerConfig(
         **TRANSLATOR,
         **RELATIVE,
         feedforward_kind="gated",
@@ -71,20 +71,28 @@ SECTIONS: dict[str, ModelSection] = {
         relative_buckets=19,
         relative_distance=11,
     ),
-    "learned positions, causal": CausalConfig(
+    "language model, learned positions": CausalConfig(
         positions="learned", embedding_scale=False, activation="gelu_tanh", **ENCODER
     ),
-    "learned positions, causal, scaled": CausalConfig(positions="learned", **ENCODER),
-    "rotary": CausalConfig(**ENCODER),
-    "gated": CausalConfig(**ENCODER, **GATED, tied=False, kv_heads=1, head_dim=8),
-    "gated, scaled": CausalConfig(**ENCODER, **GATED),
-    "gated, normed heads": CausalConfig(
+    "language model, learned positions, scaled embedding": CausalConfig(
+        positions="learned", **ENCODER
+    ),
+    "language model, rotary positions": CausalConfig(**ENCODER),
+    "language model, gated feed-forward": CausalConfig(
+        **ENCODER, **GATED, tied=False, kv_heads=1, head_dim=8
+    ),
+    "language model, gated feed-forward, scaled embedding": CausalConfig(**ENCODER, **GATED),
+    "language model, gated feed-forward, norms of queries and keys": CausalConfig(
         **ENCODER, **GATED, process_heads=("qk-norm",), embedding_scale=False, head_dim=6
     ),
-    "gated, window": CausalConfig(**ENCODER, **GATED, window=5, embedding_scale=False),
-    "gated, biases of queries": CausalConfig(**ENCODER, **GATED, projection_bias=True),
-    "masked, pre-norm": MaskedConfig(**ENCODER),
-    "masked, post-norm": MaskedConfig(
+    "language model, gated feed-forward, sliding window": CausalConfig(
+        **ENCODER, **GATED, window=5, embedding_scale=False
+    ),
+    "language model, gated feed-forward, biases of query, key and value": CausalConfig(
+        **ENCODER, **GATED, projection_bias=True
+    ),
+    "masked language model, pre-norm": MaskedConfig(**ENCODER),
+    "masked language model, post-norm": MaskedConfig(
         norm="post", embedding_norm=True, embedding_scale=False, **ENCODER
     ),
 }
@@ -101,36 +109,36 @@ VIT: dict[str, Any] = {
 }
 WRITER: dict[str, Any] = SIZES | {"layers": 2, "positions": "learned"}
 OF_IMAGES: dict[str, ModelSection] = {
-    "ViT": ImageClassifierConfig(encoder=VitConfig(**VIT)),
-    "DeiT": ImageClassifierConfig(
+    "image classifier, ViT": ImageClassifierConfig(encoder=VitConfig(**VIT)),
+    "image classifier, DeiT": ImageClassifierConfig(
         encoder=VitConfig(**VIT, distilled=True, resized=41, activation="relu")
     ),
-    "ViT and a decoder": CaptionerConfig(
+    "captioner, ViT and Transformer": CaptionerConfig(
         encoder=VitConfig(**VIT), decoder=StackDecoderConfig(**WRITER, embedding_scale=False)
     ),
-    "DeiT and a decoder, scaled": CaptionerConfig(
+    "captioner, DeiT and Transformer, scaled embedding": CaptionerConfig(
         encoder=VitConfig(**VIT | {"dim": 42, "heads": 3}, distilled=True),
         decoder=StackDecoderConfig(**WRITER | {"positions": "sinusoidal"}),
     ),
 }
 CELLS: dict[str, Any] = {"kind": "cnn", "size": 14, "patch": 2, "channels": (8,), "blocks": 1}
 OTHERS: dict[str, ModelSection] = {
-    "text classifier, post-norm, first state": TextClassifierConfig(
+    "text classifier, post-norm, pooling by the first state": TextClassifierConfig(
         norm="post", embedding_norm=True, norm_epsilon=1e-12, pooling="first", **ENCODER
     ),
     "text classifier": TextClassifierConfig(**ENCODER),
-    "CNN with attention": ImageClassifierConfig(
+    "image classifier, CNN with attention": ImageClassifierConfig(
         height=12, width=14, channels=(8, 12), attention_after=(2,)
     ),
-    "RNN": RecurrentConfig(dim=36, embedding=28),
-    "RNN, Luong's order, input feeding": RecurrentConfig(
+    "RNN translator": RecurrentConfig(dim=36, embedding=28),
+    "RNN translator, Luong's order, input feeding": RecurrentConfig(
         dim=36, embedding=28, attention="dot", order="luong", input_feeding=True, cell="lstm"
     ),
-    "RNN without attention": RecurrentConfig(dim=36, embedding=28, attention="none"),
-    "CNN and a decoder": CaptionerConfig(
+    "RNN translator without attention": RecurrentConfig(dim=36, embedding=28, attention="none"),
+    "captioner, CNN and Transformer": CaptionerConfig(
         encoder=CnnConfig(**CELLS), decoder=StackDecoderConfig(**WRITER | {"dim": 44, "heads": 4})
     ),
-    "CNN and an RNN": CaptionerConfig(
+    "captioner, CNN and RNN": CaptionerConfig(
         encoder=CnnConfig(**CELLS), decoder=RnnDecoderConfig(dim=36, embedding=28)
     ),
 }

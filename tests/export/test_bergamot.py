@@ -166,9 +166,9 @@ def test_what_marian_lacks_is_refused(tmp_path):
     assert 'a model trained with norm = "post" would fit' in str(
         FORMAT.obstacle(read_bundle(model))
     )
-    own = write_model(tmp_path / "own", SECTIONS["post-norm"])
+    own = write_model(tmp_path / "own", SECTIONS["translator, post-norm"])
     assert "begins with a vector of zeros" in str(FORMAT.obstacle(read_bundle(own)))
-    words = write_model(tmp_path / "words", SECTIONS["rotary"])
+    words = write_model(tmp_path / "words", SECTIONS["language model, rotary positions"])
     assert 'kind = "causal-lm"' in str(FORMAT.obstacle(read_bundle(words)))
 
 
