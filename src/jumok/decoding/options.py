@@ -50,7 +50,7 @@ class DecodingOptions:
     )
     length_penalty: float = option(
         1.0,
-        "Length penalty: 0 favors short outputs, 1 is roughly neutral.",
+        "Length penalty: 0 favours short outputs, 1 is roughly neutral.",
         minimum=-10,  # beyond 10 that of a long sentence overflows in float32
         maximum=10,
         panel=LENGTH,

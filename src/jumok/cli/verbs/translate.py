@@ -123,8 +123,8 @@ def translate(
     format: Annotated[
         Formats,
         typer.Option(
-            help="Format of the file; auto goes by its first bytes and its name. lines: one "
-            "sentence a line; paragraphs: plain text whose lines are wrapped."
+            help="Format of the file. auto: by its first bytes and its name. lines: one sentence "
+            "per line. paragraphs: plain text with wrapped lines."
         ),
     ] = "auto",
     *,
@@ -137,8 +137,8 @@ def translate(
 ) -> None:
     """Translate lines of text (N lines in, N lines out), or a document.
 
-    Documents (HTML, Markdown, DOCX, SRT, WebVTT, PO, XLIFF, TMX) keep their
-    structure.
+    Documents (HTML, Markdown, DOCX, SRT, WebVTT, ASS, PO, XLIFF, TMX, JSON, YAML,
+    .properties, .strings and Jupyter notebooks) keep their structure.
 
     Further columns are tab-separated. With --nbest above 1 every translation
     has a line of its own that starts with the number of the source line.
