@@ -72,8 +72,8 @@ def _train(rows: Sequence[Row]) -> str:
         "precision",
         "target tokens / CPU-s",
         "slowest to fastest",
-        "peak GiB",
-        "jumok's best / this",
+        "peak memory, GiB",
+        "speed of jumok's best / of this",
     ]
     return table(head, body)
 
@@ -94,8 +94,8 @@ def _decode(rows: Sequence[Row]) -> str:
         "case",
         "engine",
         "tokens / CPU-s",
-        "CPU-ms a sentence",
-        "jumok float32 / this",
+        "CPU-ms / sentence",
+        "speed of jumok float32 / of this",
         "same output as jumok float32",
     ]
     return table(head, body)
@@ -123,7 +123,16 @@ def _prepare(rows: Sequence[Row]) -> str:
         for row in rows
     ]
     return table(
-        ["step", "pairs", "seconds", "CPU-seconds", "lines / s", "lines / CPU-s", "peak GiB"], body
+        [
+            "step",
+            "pairs",
+            "seconds",
+            "CPU-seconds",
+            "lines / s",
+            "lines / CPU-s",
+            "peak memory, GiB",
+        ],
+        body,
     )
 
 

@@ -35,66 +35,69 @@ INTRODUCTION = {
 
 [한국어](lectures.ko.md)
 
-jumok covers five Korean lecture notes on attention. This page lists their statements, and
-what answers each: a chapter of the [course](course/README.md), a command, a lab, a view of the
-page, a file, a section of the documents.
+This page is for readers of the five Korean lecture notes on attention that jumok covers. Each row
+contains some lines of a note, their statement, and the places in jumok that answer it: chapters of
+the [course](course/README.md), commands, views of the page, source files and sections of the
+documents.
 
-- `jumok explain --lecture 002:15` computes a note's numbers again, step by step; with `--save
-  page.html` its attention is shown on the page. Where a note gives only symbols,
-  the example uses numbers of our own and says so.
+- `jumok explain --lecture 002:15` computes the numbers of a note again, step by step. With
+  `--save page.html`, a page shows the attention of the example. Where a note contains only
+  symbols, the example uses chosen numbers and states it.
 - `jumok lab NAME` tests a claim as an experiment, with a table, a figure and a verdict
   ([the results](lab.md)).
-- *Views* are those of the page of `jumok look MODEL "..."`, and of the report that `jumok demo`
-  writes ([all views](look.md)).
-- *Slip*: the note is wrong in this place or contradicts itself. The correction comes from the named
-  row of `jumok lab errata`, which computes the line as written and corrected.
+- *Views* belong to the page of `jumok look MODEL "..."` and to the report of `jumok demo`
+  ([all views](look.md)).
+- *Error* marks a place where the note is wrong, incomplete or contradicts itself. The correction
+  is in the named row of `jumok lab errata`, which computes the line as written and as corrected.
 
-MODEL is the folder of a trained model, VECTORS a file of word vectors and LINKS a gold
-alignment; `jumok recipes` lists the recipes, some of which need [data](data.md). Titles, authors,
-page furniture and links of pictures are left out. The notes' words are quoted as they are, with
-their spelling.
+MODEL is the folder of a trained model, VECTORS a file of word vectors, and LINKS a file of gold
+alignments. `jumok recipes` lists the recipes for training; some of them need [data](data.md).
+Titles, authors, page decoration and links to pictures are left out. Quotations keep the spelling of
+the notes.
 """,
     "ko": """# 강의 노트 한 줄 한 줄
 
 [English](lectures.md)
 
-jumok은 어텐션을 다룬 한국어 강의 노트 다섯 편을 바탕으로 합니다. 이 문서에는 무언가를 설명하는
-모든 줄과, 그 줄에 답하는 [강좌](course/README.ko.md)의 장, 명령, 실험, 화면, 파일, 문서가 있습니다.
+jumok이 다루는 한국어 어텐션 강의 노트 다섯 편을 읽는 사람을 위한 문서입니다. 표의 각 행에는
+노트의 줄과 그 내용, 그리고 답을 찾을 수 있는 [강좌](course/README.ko.md)의 장, 명령, 화면, 소스
+파일, 문서의 절이 있습니다.
 
 - `jumok explain --lecture 002:15 --lang ko`는 노트의 숫자를 단계마다 다시 계산합니다. `--save
-  page.html`을 붙이면 그 어텐션을 페이지로 볼 수 있습니다. 노트에 기호만 있으면 숫자를 임의로
-  정했고, 예제마다 그렇다고 밝힙니다.
-- `jumok lab NAME --lang ko`는 주장을 실험해 표, 그래프, 한 문장의 결론으로 답합니다
+  page.html`을 붙이면 예제의 어텐션을 페이지로 보여 줍니다. 노트에 기호만 있으면 예제의 숫자를
+  임의로 정하고 그 사실을 밝힙니다.
+- `jumok lab NAME --lang ko`는 주장을 실험으로 검증해 표, 그림, 판정을 출력합니다
   ([결과](lab.ko.md)).
-- ‘화면’은 `jumok look MODEL "..."`이 만드는 페이지와 `jumok demo`가 쓰는 보고서의 화면입니다
+- ‘화면’은 `jumok look MODEL "..."`의 페이지와 `jumok demo`의 보고서에 있는 화면입니다
   ([모든 화면](look.ko.md)).
-- ‘오류’는 노트가 틀렸거나 서로 어긋나는 곳입니다. 바른 설명은 `jumok lab errata --lang ko`의 해당
-  행에서 가져온 것이고, 그 실험은 적힌 내용과 올바른 식으로 각각 계산합니다.
-- 환경 변수 `JUMOK_LANG=ko`를 두면 `--lang ko`를 붙이지 않아도 됩니다.
+- ‘오류’는 노트가 틀렸거나 불완전하거나 서로 어긋나는 곳입니다. 바른 설명은
+  `jumok lab errata --lang ko`의 해당 행에 있으며, 이 실험은 적힌 식과 올바른 식을 각각 계산합니다.
+- 환경 변수 `JUMOK_LANG=ko`를 설정하면 `--lang ko`를 붙이지 않아도 됩니다.
 
-MODEL은 학습한 모델의 폴더, VECTORS는 단어 벡터 파일, LINKS는 정답 정렬입니다. `jumok recipes`가
-레시피를 보여 주며, 어떤 레시피에는 [데이터](data.ko.md)가 필요합니다. 제목과 저자, 페이지의 장식,
-그림 링크는 뺐습니다. 노트의 말은 맞춤법까지 그대로 인용합니다.
+MODEL은 학습한 모델의 폴더, VECTORS는 단어 벡터 파일, LINKS는 정답 정렬 파일입니다.
+`jumok recipes`는 학습에 쓰는 레시피의 목록을 출력하며, 일부 레시피에는 [데이터](data.ko.md)가
+필요합니다. 제목과 저자, 페이지 장식, 그림 링크는 제외했습니다. 인용문은 노트의 맞춤법을 그대로
+따릅니다.
 """,
 }
 REFERENCES = 342  # the line of note 004 that has the first of them
 HEADINGS = {
-    "en": ("line", "the note's words", "in one sentence", "what answers it"),
-    "ko": ("줄", "노트의 말", "요지", "답이 있는 곳"),
+    "en": ("lines", "quotation", "statement", "answer in jumok"),
+    "ko": ("줄", "인용", "내용", "답이 있는 곳"),
 }
 VIEWS = {"en": "views", "ko": "화면"}
 COURSE = {"en": "course", "ko": "강좌"}
 SLIP = {
-    "en": "*Slip* (`jumok lab errata`, row {}): {}.",
-    "ko": "*오류* (`jumok lab errata`의 {} 행): {}.",
+    "en": "*Error*, corrected in row {} of `jumok lab errata`: {}.",
+    "ko": "*오류*. `jumok lab errata`의 {} 행에서 바로잡음: {}.",
 }
 READING = {
-    "en": "## Reading on\n\nThe references of note 004:\n",
+    "en": "## Further reading\n\nReferences of note 004:\n",
     "ko": "## 더 읽기\n\n노트 004의 참고 자료입니다.\n",
 }
 FOLLOWED = {
-    "en": "\nSources that the code follows, and the lines that they concern:\n",
-    "ko": "\njumok의 코드가 따르는 글입니다. 괄호 안은 관련된 줄입니다.\n",
+    "en": "\nSources of jumok's code, with the related lines of the notes:\n",
+    "ko": "\njumok 코드의 출처입니다. 괄호 안은 노트의 관련된 줄입니다.\n",
 }
 
 

@@ -18,7 +18,7 @@ UNITS = {
     "MB": r"MB|MiB|megabytes?",
     "GB": r"GB|GiB",
     "%": r"%|percent|퍼센트",
-    "x": r"x|times(?! the)|배(?!치|열|포)",
+    "x": r"x(?! \d)|times(?! the)|배(?!치|열|포)",
     "rate": r"(?:(?:target )?tokens|requests|sentences|lines|pairs) (?:a|per) (?:CPU-)?second"
     r"|frames per second|(?:tokens|lines|pairs|토큰|줄|쌍)/s|[TG]FLOP(?:/s)?",
     "nats": r"nats?|내트",

@@ -26,7 +26,8 @@ smartquotes = False  # "--" is the beginning of an option
 napoleon_use_ivar = True
 autodoc_typehints = "signature"
 autodoc_member_order = "bysource"
-autodoc_default_options = {"members": True, "show-inheritance": False}
+autodoc_preserve_defaults = True
+autodoc_default_options = {"members": True, "exclude-members": "model_config"}
 python_maximum_signature_line_length = 88
 add_module_names = False
 
@@ -53,6 +54,8 @@ html_domain_indices = False
 
 def literal(_app: Any, _what: str, _name: str, _it: Any, _options: Any, lines: list[str]) -> None:
     """Shows examples (indented text after an empty line) and tables of a docstring as they are."""
+    if lines and lines[0].startswith("Alias for field number"):  # of a NamedTuple, by Python
+        lines.clear()
     written: list[str] = []
     before = ""
     for number, line in enumerate(lines):

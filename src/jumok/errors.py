@@ -1,7 +1,7 @@
 """jumok's exceptions.
 
-Every failure that a user can cause raises a `JumokError`. It holds what was expected, what came
-instead, where, and what to do; the command line prints it and exits with code 2.
+Every failure that a user can cause raises a `JumokError` with the expected and the actual value,
+the place and the way to correct it. The command line prints it and exits with code 2.
 """
 
 from collections.abc import Iterator
@@ -28,13 +28,13 @@ class JumokError(Exception):
     """A failure that the user can understand and correct.
 
     Args:
-        what: what is wrong, in one sentence, without the place.
-        expected: what would have been correct, if `what` does not make it clear.
-        got: what came instead.
-        do: what to do now.
+        what: the problem in one sentence, without the place.
+        expected: the correct form, unless `what` makes it clear.
+        got: the actual value.
+        do: the way to correct it.
         place: the file, line or byte.
-        known: how a page words it, in its reader's language: the name of the text in
-            `web/words_faults.js`, and the numbers in it. Empty: a page shows these parts.
+        known: the name of the text in `web/words_faults.js` with which a page shows the error in
+            the reader's language, and the numbers in it. Empty: a page shows the parts above.
     """
 
     exit_code = 2
@@ -69,7 +69,7 @@ class DataError(JumokError):
 
 
 class ConfigError(JumokError):
-    """A recipe, an override or an option that cannot be followed."""
+    """A recipe, an override or an option that is invalid."""
 
 
 class ModelError(JumokError):
@@ -96,10 +96,10 @@ class MissingExtraError(JumokError):
 
 @contextmanager
 def optional_import(feature: str, extra: str) -> Iterator[None]:
-    """Around the import of an optional package: if it is missing, names the extra to install.
+    """Around the import of an optional package; its error names the extra to install.
 
     Args:
-        feature: what the package is needed for: "reading TMX files".
+        feature: the purpose of the package, such as "reading TMX files".
         extra: the extra of jumok that installs it.
 
     Raises:

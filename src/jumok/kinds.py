@@ -1,11 +1,11 @@
-"""The table of kinds: what jumok needs to know of a kind of model, in one record.
+"""The table of kinds: one record with the properties of each kind of model.
 
-A record names the recipe, the training task, the system and its traces, and how `jumok evaluate`
-and `jumok heads` handle it, each as "module:name", imported when it is first used: so the table
-is below all packages, and the command line may read it without importing torch.
+A record names the recipe, the training task, the system and its traces, and the functions of
+`jumok evaluate` and `jumok heads`. Each is a string, "module:name", imported when it is first used.
+So the table imports no other package, and the command line reads it without importing torch.
 
-A new kind of model is a record here and the files that it names. One from outside of jumok is
-added by `register`, before its recipe or its bundle is read.
+A new kind of model is a record here and the files that it names. `register` adds a kind of your
+own, before its recipe or its bundle is read.
 """
 
 from collections.abc import Mapping
@@ -20,32 +20,33 @@ Writes = Literal["text", "continuation", "gaps", "label"]
 
 @dataclass(frozen=True)
 class Kind:
-    """What jumok needs to know of one kind of model.
+    """The properties of one kind of model.
 
     Attributes:
         verb: the command that uses it.
-        reads: its input: a text, or an image's file.
-        attention: the change of a recipe that gives a model without attention some: a key and its
-            value.
+        reads: its input: a text, or an image file.
+        attention: the key and value that add attention to a recipe of a model without it.
         writes: its output: a text, written from left to right; the continuation of its input; the
-            gaps of its input; or a label. The page has views and texts for each.
-        texts: by language ("en", "ko"), texts of the page that are others for this kind, by their
-            names in `web/words.js`: {"en": {"output": "Summary"}, "ko": {"output": "요약"}}.
+            gaps of its input; or a label. It selects the views and texts of the page.
+        texts: texts of the page that differ for this kind, by language ("en", "ko") and name in
+            `web/words.js`: {"en": {"output": "Summary"}, "ko": {"output": "요약"}}.
         system: the class of a loaded bundle, a `jumok.systems.base.System`.
-        trace: its `jumok.tracing.forced.Tracer`, for `jumok look` and `jumok.record`. None: none.
-        recipe: the class of its recipe, a `jumok.config.families.Config`; the values of
-            `model.kind` belong to it. None: it is not trained here.
-        build: (section [model], DataSizes) -> nn.Module: what builds the model. None: it is in
+        trace: its `jumok.tracing.forced.Tracer`, for `jumok look` and `jumok.record`. None: it has
+            no traces.
+        recipe: the class of its recipe, a `jumok.config.families.Config`, for these values of
+            `model.kind`. None: jumok does not train this kind.
+        build: (section [model], DataSizes) -> nn.Module: builds the model. None: the builder is in
             `jumok/models/catalog.py`.
-        training: (config, home, cache, reporter) -> Task: what prepares its training.
-        evaluate: (Evaluation) -> Judged. None: it is not evaluated.
-        options: the options of `jumok evaluate` that not all kinds have, and this one has;
-            "decoding": those of `DecodingOptions`.
+        training: (config, home, cache, reporter) -> Task: prepares the training.
+        evaluate: (Evaluation) -> Judged. None: jumok does not evaluate this kind.
+        options: the options of `jumok evaluate` that apply to this kind but not to all kinds;
+            "decoding" stands for the `DecodingOptions`.
         metrics: the values of --metrics.
         columns: the default of --columns.
-        corpus: (CorpusArgs) -> HeadCorpus: what `jumok heads` measures. None: it has no head cards.
+        corpus: (CorpusArgs) -> HeadCorpus: the corpus of `jumok heads`. None: it has no head cards.
         classify: (system, lists of items, batch size) -> predictions, for `jumok classify`.
-        quality: (QualityCheck) -> ComparedModels: what `jumok quantize` measures. None: nothing.
+        quality: (QualityCheck) -> ComparedModels: the measurement of `jumok quantize`. None: it has
+            none.
     """
 
     verb: str
@@ -67,10 +68,10 @@ class Kind:
     quality: str | None = None
 
     def entry(self, name: str) -> Any:
-        """What the record names under `name`, imported.
+        """The imported object of the field `name`.
 
         Raises:
-            ConfigError: it names nothing there.
+            ConfigError: the place in this field does not exist.
         """
         place = getattr(self, name)
         if place is None:
@@ -166,15 +167,15 @@ KINDS: dict[str, Kind] = {
         corpus="jumok.cli.head_cards.corpora:TextsCorpus",
     ),
 }
-"""By the task that a bundle names."""
+"""The kinds by the task of their bundles."""
 
 
 def page_facts(task: str, *, pictures: bool) -> dict[str, Any]:
-    """What the page has to know of a kind, as plain JSON.
+    """The properties of a kind for the page, as plain JSON.
 
     Args:
-        pictures: whether the trace has an image: a trace may be of a kind that is not known here,
-            of a plugin that was not loaded, and then has no views of its output.
+        pictures: whether the trace has an image. The kind of a trace may be unknown, if its plugin
+            is not loaded; its output then has no views.
     """
     kind = KINDS.get(task)
     if kind is None:
@@ -187,7 +188,7 @@ def register_kind(task: str, kind: Kind) -> None:
     """Adds a kind of model.
 
     Raises:
-        ConfigError: there is another kind of this name.
+        ConfigError: another kind has this name.
     """
     if KINDS.get(task, kind) != kind:
         raise ConfigError(

@@ -4,6 +4,7 @@ The options of commands, the fields of requests to the server and the tables of 
 made from them.
 """
 
+import re
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from math import inf
@@ -13,6 +14,7 @@ from typing import Any, Literal, get_args, get_origin
 from jumok.errors import ConfigError
 
 KEY = "option"
+FLAG = re.compile(r"--([a-z][a-z-]+)")
 
 
 @dataclass(frozen=True)
@@ -148,6 +150,11 @@ def check_options(given: object) -> None:
 
 def documented(kind: type[Any]) -> type[Any]:
     """A decorator that adds the options to the docstring of their dataclass."""
-    lines = [f"        {name}: {each.option.help}" for name, each in options_of(kind).items()]
+    lines = [f"        {name}: {in_python(each)}" for name, each in options_of(kind).items()]
     kind.__doc__ = "\n".join([f"{kind.__doc__}", "", "    Attributes:", *lines])
     return kind
+
+
+def in_python(known: OptionField) -> str:
+    """The help of an option, with other options by the names of their fields."""
+    return FLAG.sub(lambda found: f"`{found[1].replace('-', '_')}`", known.option.help)

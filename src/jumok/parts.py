@@ -1,4 +1,4 @@
-"""The table of parts: for each role, the names that recipes use and what each of them stands for.
+"""The table of parts: for each role, the names in recipes and the part of each name.
 
 | role           | key of recipes             | built with                             | interface |
 |----------------|----------------------------|----------------------------------------|-----------|
@@ -11,13 +11,13 @@
 | positions      | positions                  | `.of(PositionSizes)`                   | positions |
 | format         | format; a file's suffix    | called with (file, columns, report)    | data      |
 
-The interfaces are protocols, in the file interfaces.py of the named package; that of formats is
-described in `jumok/data/files/tables.py`.
+The interfaces are protocols, in the file interfaces.py of the named package; the interface of
+formats is described in `jumok/data/files/tables.py`.
 
-A new part is a new file and a line here: what builds it, as "module:name", which is imported when
-the part is first built, so that recipes can be checked without importing any model; and its record
-(`jumok/specs.py`), which says what the part is to everything else. A part from outside of jumok is
-added by `register`, before the recipe is read.
+A new part is a new file and a line here, with its builder and its record. The builder is a string,
+"module:name", imported when the part is first built, so recipes can be checked without importing
+models. The record (`jumok/specs.py`) describes the part to the rest of the code. `register` adds a
+part of your own, before the recipe is read.
 """
 
 import difflib
@@ -50,8 +50,8 @@ class PartEntry:
     """An entry of the table.
 
     Attributes:
-        build: what builds it, with the arguments of its role, or its place as "module:name".
-        spec: its record. None: only torch knows it.
+        build: the builder, called with the arguments of its role, or its place as "module:name".
+        spec: the record of the part. None: the part works on torch only.
     """
 
     build: Build
@@ -208,7 +208,7 @@ def names(role: str) -> list[str]:
     """The names of the parts of a role, in the order of the table.
 
     Raises:
-        ConfigError: there is no such role.
+        ConfigError: the role does not exist.
     """
     if role not in PARTS:
         raise ConfigError("there is no such role of parts.", expected=", ".join(PARTS), got=role)
@@ -219,14 +219,15 @@ KNOWN_AS = {
     f"{prefix}glu": f'feedforward_kind = "gated" with activation = "{activation}"'
     for prefix, activation in (("swi", "silu"), ("ge", "gelu"), ("re", "relu"))
 }
-"""Names of papers (Shazeer 2020) for what several keys say here."""
+"""Names in papers (Shazeer 2020) for combinations of several keys."""
 
 
 def unknown(role: str, name: str, also: tuple[str, ...] = ()) -> str | None:
-    """What is wrong with the name of a part, with the nearest name and all names; None: nothing.
+    """The error about an unknown name of a part, with the nearest name and all names; None if the
+    name is known.
 
     Args:
-        also: further permitted names, which stand for no part ("none").
+        also: further permitted names, which are not parts ("none").
     """
     known = [*names(role), *also]
     if name in known:
@@ -240,10 +241,10 @@ def unknown(role: str, name: str, also: tuple[str, ...] = ()) -> str | None:
 
 
 def builder_of(role: str, name: str) -> Any:
-    """What builds the part.
+    """The builder of the part.
 
     Raises:
-        ConfigError: there is no part of this name; the nearest one and all names are given.
+        ConfigError: the part does not exist; the error gives the nearest name and all names.
     """
     fault = unknown(role, name)
     if fault is not None:
@@ -253,15 +254,15 @@ def builder_of(role: str, name: str) -> Any:
 
 
 def described(kind: type[S], name: str) -> S | None:
-    """The record of a part of this kind's role; None: there is no such part (a bundle may be read
-    without its plugins), or it has none.
+    """The record of a part of this role; None if the part is unknown (a bundle may be read without
+    its plugins) or has no record.
     """
     part = PARTS[kind.role].get(name)
     return part.spec if part is not None and isinstance(part.spec, kind) else None
 
 
 def spec_of(kind: type[S], name: str) -> S:
-    """The record of a part, or one that promises nothing."""
+    """The record of a part, or an empty record."""
     return described(kind, name) or kind()
 
 
@@ -269,12 +270,12 @@ def register(role: str, name: str, build: Build, spec: Spec | None = None) -> No
     """Adds a part, so that recipes can name it.
 
     Args:
-        build: what builds it, with the arguments of its role, or its place as "module:name".
+        build: the builder, called with the arguments of its role, or its place as "module:name".
         spec: its record, for `jumok plan`, checks and the native engine.
 
     Raises:
-        ConfigError: there is no such role, or the name is taken by another part, or the record is
-            one of another role.
+        ConfigError: the role does not exist, another part has the name, or the record is for
+            another role.
     """
     part = PartEntry(build, spec)
     if name in names(role) and PARTS[role][name] != part:

@@ -1,9 +1,9 @@
-"""Plugins: Python files from outside of jumok that register parts, formats and kinds of models.
+"""Plugins: Python files that register parts, formats and kinds of models of your own.
 
-A recipe names its plugins (`plugins = ["my_attention.py"]`), and they are read before anything
-else of it. A bundle holds the names and digests of the plugins that its recipe named, never their
-code: loading a bundle runs no code that its user did not ask for. So whoever loads it reads the
-plugin first, with `jumok --plugin FILE` or `jumok.load_plugin(FILE)`.
+A recipe names its plugins (`plugins = ["my_attention.py"]`), which run before the rest of the
+recipe is read. A bundle contains the names and digests of the plugins of its recipe, but never
+their code: loading a bundle runs no code that its user did not choose. So load the plugin before
+the bundle, with `jumok --plugin FILE` or `jumok.load_plugin(FILE)`.
 """
 
 import hashlib
@@ -23,8 +23,8 @@ from jumok.specs import Spec
 
 
 class Plugin(NamedTuple):
-    """A plugin that has been run: its file, the SHA-256 of its content, and what it registered,
-    by role and name.
+    """A plugin that has run: its file, the SHA-256 of its content, and its registrations by role
+    and name.
     """
 
     file: Path
@@ -33,7 +33,7 @@ class Plugin(NamedTuple):
 
     @property
     def in_models(self) -> bool:
-        """Whether models may need it: a format is needed by their data only."""
+        """Whether models may need the plugin; formats are needed by data only."""
         return any(role != "format" for role, _ in self.registered)
 
 
@@ -41,25 +41,25 @@ LOADED: dict[str, Plugin] = {}
 """The plugins of this process by the names of their files."""
 
 REGISTERED: ContextVar[set[tuple[str, str]] | None] = ContextVar("jumok_registered", default=None)
-"""What the plugin that is being run has registered so far."""
+"""The registrations of the plugin that is running."""
 
 
 def register(
     role: str, name: str, part: Callable[..., object] | str | Kind, spec: Spec | None = None
 ) -> None:
-    """Adds a part, a format or a kind of model from outside of jumok, under a name for recipes.
+    """Adds a part, a format or a kind of model of your own, under a name for recipes.
 
         jumok.register("score", "cosine", CosineScore)
 
     Args:
-        role: one of the table in `jumok.parts`, which says how each is built, or "kind"
+        role: a role of the table in `jumok.parts`, which shows how each is built, or "kind"
             (`jumok.kinds`).
-        part: what builds it, or its place as "module:name"; for "kind", the record.
-        spec: what the part says of itself (`jumok.specs`). None: `jumok plan` and the native
-            engine refuse models that have it.
+        part: the builder of the part, or its place as "module:name"; for "kind", the record.
+        spec: the record of the part (`jumok.specs`). None: `jumok plan` and the native engine
+            reject models with this part.
 
     Raises:
-        ConfigError: there is no such role, or the name is taken by something else.
+        ConfigError: the role does not exist, or another part has the name.
     """
     if role == "kind":
         if not isinstance(part, Kind):
@@ -79,14 +79,14 @@ def register(
 
 
 def load_plugin(file: Path | str) -> str:
-    """Runs a plugin, once in a process: a Python file that calls `jumok.register`. What it has
-    registered before it raises an error is forgotten.
+    """Runs a plugin, a Python file that calls `jumok.register`, once per process. If the plugin
+    raises an error, its registrations are undone.
 
     Returns:
-        Its name, which is that of the file.
+        The name of the plugin, which is the name of the file.
 
     Raises:
-        ConfigError: there is no such file, it raises an error, or another plugin has its name.
+        ConfigError: the file does not exist or raises an error, or another plugin has its name.
     """
     file = Path(file)
     if is_named_pipe(file):  # it is read more than once
@@ -143,25 +143,25 @@ def _tables() -> dict[str, dict[str, Any]]:
 
 
 def loaded() -> Mapping[str, Plugin]:
-    """The plugins of this process by the names of their files."""
+    """The plugins of this process, by the names of their files."""
     return LOADED
 
 
 def digests_of(files: Iterable[Path]) -> dict[str, str]:
-    """The names and digests of a recipe's plugins, as a bundle holds them: those that only register
-    formats are not needed to use the model, and left out.
+    """The names and digests of the plugins of a recipe, for its bundle. Plugins that only register
+    formats are left out, because the model does not need them.
     """
     known = {file.name: LOADED[file.name] for file in files}
     return {name: plugin.digest for name, plugin in known.items() if plugin.in_models}
 
 
 def file_of(name: str) -> Path:
-    """The file of a plugin that has been loaded."""
+    """The file of a loaded plugin."""
     return LOADED[name].file
 
 
 def require(needed: Mapping[str, str], bundle: Path) -> None:
-    """Checks that the plugins of a bundle have been loaded; warns if one has other content.
+    """Checks that the plugins of a bundle are loaded; warns if the content of one differs.
 
     Raises:
         BundleError: a plugin is missing.

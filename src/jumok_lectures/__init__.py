@@ -1,4 +1,4 @@
-"""The lectures' claims as experiments: one short file each, run on this machine."""
+"""The claims of the lectures as experiments on this machine, one short file each."""
 
 from jumok_lectures.catalog import run
 

@@ -59,16 +59,16 @@ def run(
         jumok_lectures.run("scale").outcome
 
     Args:
-        name: of the lab; `jumok lab` lists them.
-        full: the long form.
+        name: a name from the list of `jumok lab`.
+        full: run the long form.
         seed: the first seed.
-        seeds: how many there are; 95 % intervals need two at least.
-        cache: the folder of the corpora that labs write for themselves.
-        data: the folder that $JUMOK_DATA names for the command line; None: not given.
-        encoder: a pretrained encoder, for the labs that read one.
+        seeds: the number of seeds; 95 % intervals need at least two.
+        cache: the folder for the corpora that labs generate.
+        data: the folder of $JUMOK_DATA; None: not given.
+        encoder: a pretrained encoder, for the labs that use one.
 
     Raises:
-        ConfigError: there is no such lab; the nearest one is named.
+        ConfigError: the lab does not exist; the error names the nearest one.
     """
     setting = Setting(
         seeds=tuple(range(seed, seed + seeds)),

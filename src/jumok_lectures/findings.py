@@ -7,20 +7,41 @@ from pathlib import Path
 from typing import Literal
 
 from jumok.environment import Language
-from jumok_lectures.judging import STATES, Condition, State, mean, with_interval
-from jumok_lectures.text import FAILS, HOLDS, OPEN, PARTLY, Text
+from jumok_lectures.judging import INTERVAL, STATES, Condition, State, mean, number, with_interval
+from jumok_lectures.text import FAILS, HOLDS, OPEN, PARTLY, Text, joined
 from jumok_lectures.workers import LabWorkers, Made
 
 TableCell = float | int | str | Text | None
 Outcome = Literal["holds", "fails", "partly", "open"]
 VERDICTS: Mapping[Outcome, Text] = {"holds": HOLDS, "fails": FAILS, "partly": PARTLY, "open": OPEN}
+ONLY: Mapping[State, Text] = {
+    "met": Text("Its only condition is met.", "하나뿐인 조건을 충족합니다."),
+    "unmet": Text("Its only condition is not met.", "하나뿐인 조건을 충족하지 않습니다."),
+    "open": Text("Its only condition is undecided.", "하나뿐인 조건을 판단할 수 없습니다."),
+}
+ALL: Mapping[State, Callable[[int], Text]] = {
+    "met": lambda total: Text(
+        f"{_all(total)} conditions are met.", f"조건 {total}개를 모두 충족합니다."
+    ),
+    "unmet": lambda total: Text(
+        f"None of the {total} conditions is met.",
+        f"조건 {total}개 가운데 하나도 충족하지 않습니다.",
+    ),
+    "open": lambda total: Text(
+        f"{_all(total)} conditions are undecided.", f"조건 {total}개를 모두 판단할 수 없습니다."
+    ),
+}
 CONDITION_COLUMNS = (
     Text("condition of the claim", "주장의 조건"),
     Text("measured", "측정값"),
-    Text("range", "범위"),
+    Text("range of the seeds", "시드별 범위"),
     Text("needed", "기준"),
-    Text("", ""),
+    Text("state", "판정"),
 )
+
+
+def _all(total: int) -> str:
+    return "Both" if total == 2 else f"All {total}"
 
 
 @dataclass(frozen=True)
@@ -166,6 +187,32 @@ def outcome_of(states: Sequence[State]) -> Outcome | None:
     return "open" if "open" in states else "fails"
 
 
+def verdict_of(states: Sequence[State]) -> Text:
+    """The outcome in a sentence, and how many conditions are met; nothing without conditions."""
+    outcome = outcome_of(states)
+    if outcome is None:
+        return Text("", "")
+    return joined((VERDICTS[outcome], _counted(states)), " ")
+
+
+def _counted(states: Sequence[State]) -> Text:
+    """ "Conditions: 2 met, 2 undecided and 1 not met." """
+    total = len(states)
+    counts = {state: states.count(state) for state in STATES if state in states}
+    if total == 1:
+        return ONLY[states[0]]
+    if len(counts) == 1:
+        return ALL[states[0]](total)
+    order = ("met", "open", "unmet")
+    english = [f"{counts[state]} {STATES[state].en}" for state in order if state in counts]
+    korean = [f"{counts[state]}개는 {STATES[state].ko}" for state in order if state in counts]
+    listed = f"{', '.join(english[:-1])} and {english[-1]}"
+    return Text(
+        f"Conditions: {listed}.",
+        f"조건 {total}개 가운데 {', '.join(korean)}입니다.",
+    )
+
+
 @dataclass(frozen=True)
 class Findings:
     """The results of a lab.
@@ -191,16 +238,16 @@ class Findings:
 
     def verdict(self, language: Language) -> str:
         """One or two sentences: does the claim hold here, and by how much."""
-        sentence = self.sentence.of(language)
-        return f"{VERDICTS[self.outcome].of(language)} {sentence}" if self.outcome else sentence
+        said = verdict_of([each.state for each in self.conditions]).of(language)
+        return f"{said} {self.sentence.of(language)}".strip()
 
     def judged(self, language: Language) -> tuple[list[str], list[list[str]]]:
         """Headings and rows of the conditions: what was measured, and what was needed."""
         rows = []
         for each in self.conditions:
-            low, high = (format(edge(each.values), each.form) for edge in (min, max))
+            low, high = (number(edge(each.values), each.form) for edge in (min, max))
             between = f"{low} … {high}" if len(each.values) > 1 else ""
-            state = STATES[each.state].of(language)
+            state = (INTERVAL if each.state == "open" else STATES[each.state]).of(language)
             measured = with_interval(each.values, each.form)
             rows.append([each.name.of(language), measured, between, each.needed, state])
         return [column.of(language) for column in CONDITION_COLUMNS], rows
@@ -212,7 +259,7 @@ def cell_text(cell: TableCell, form: str, language: Language) -> str:
         return ""
     if isinstance(cell, Text):
         return cell.of(language)
-    return cell if isinstance(cell, str) else format(cell, form)
+    return cell if isinstance(cell, str) else number(cell, form)
 
 
 def table(findings: Findings, language: Language) -> tuple[list[str], list[list[str]]]:

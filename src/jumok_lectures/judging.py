@@ -17,6 +17,11 @@ STATES = {
     "unmet": Text("not met", "미충족"),
     "open": Text("undecided", "판단 불가"),
 }
+# Why a condition is undecided.
+INTERVAL = Text("undecided: the interval contains the bound", "판단 불가: 신뢰구간에 기준값이 있음")
+SEEDS = Text(
+    "undecided: the state differs with other seeds", "판단 불가: 다른 시드에서 판정이 다름"
+)
 # Two-sided 95 % quantiles of Student's t by degrees of freedom (1, 2, ...); beyond, the normal's.
 STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179)
 NORMAL = 1.960
@@ -60,14 +65,51 @@ def relative_gains(worse: Sequence[float], better: Sequence[float]) -> list[floa
     return [1.0 - one / other for one, other in zip(better, worse, strict=True)]
 
 
+def number(value: float, form: str) -> str:
+    """The value in a form of `format`; in ".0points" 0.25 is 25 (percentage points).
+
+    0 has no power of ten, and a number that rounds to 0 has no minus.
+    """
+    if form.endswith("e") and value == 0.0:
+        return "0"
+    if form.endswith("points"):
+        value, form = 100 * value, form.removesuffix("points") + "f"
+    text = format(value, form)
+    rounded = text.startswith("-") and not text.strip("-0.%")
+    return format(abs(value), form) if rounded else text
+
+
 def with_interval(values: Sequence[float], form: str = ".2f") -> str:
     """ "0.221 ± 0.004", or the mean alone where there is one seed."""
-    half, centre = half_width(values), mean(values)
+    half, centre = half_width(values), number(mean(values), form)
     if half is None:
-        return format(centre, form)
-    if form.endswith("%"):  # 12 ± 3%
-        return f"{format(centre, form)[:-1]} ± {format(half, form)}"
-    return f"{format(centre, form)} ± {format(half, form.replace('+', ''))}"
+        return centre
+    return f"{centre.removesuffix('%')} ± {number(half, form.replace('+', ''))}"  # 12 ± 3%
+
+
+def in_words(values: Sequence[float], form: str = ".2f") -> str:
+    """The same for a sentence: without an interval that rounds to 0, too."""
+    half = half_width(values)
+    if half is None or number(half, form) == number(0.0, form):
+        return number(mean(values), form)
+    return with_interval(values, form)
+
+
+def compared(gains: Sequence[float] | float, form: str = ".0%") -> Text:
+    """How much lower or higher a value is: "9 ± 4% lower"; in Korean a stem, "9 ± 4% 낮".
+
+    Args:
+        gains: the shares by which it is lower, one a seed; negative where it is higher.
+    """
+    values = [gains] if isinstance(gains, float | int) else gains
+    none, centre, half = number(0.0, form), mean(values), half_width(values) or 0.0
+    if number(abs(centre), form) != none:
+        amount = in_words([each if centre > 0.0 else -each for each in values], form)
+        english, korean = ("lower", "낮") if centre > 0.0 else ("higher", "높")
+        return Text(f"{amount} {english}", f"{amount} {korean}")
+    if number(half, form) != none:
+        return Text(f"the same within {number(half, form)}", f"{number(half, form)} 안에서 같")
+    return Text("the same", "같")
 
 
 @dataclass(frozen=True)
@@ -106,4 +148,4 @@ class Condition:
     @property
     def needed(self) -> str:
         """ "> 0.05"."""
-        return f"{'>' if self.above else '<'} {format(self.bound, self.form)}"
+        return f"{'>' if self.above else '<'} {number(self.bound, self.form)}"

@@ -12,8 +12,8 @@ from jumok.environment import LANGUAGES, Language
 from jumok.errors import DataError, Location
 from jumok_lectures.catalog import LABS
 from jumok_lectures.entry import Lab
-from jumok_lectures.findings import VERDICTS, Findings, Outcome, Setting, outcome_of, table
-from jumok_lectures.judging import STATES, State, half_width
+from jumok_lectures.findings import Findings, Outcome, Setting, outcome_of, table, verdict_of
+from jumok_lectures.judging import SEEDS, STATES, State, half_width
 from jumok_lectures.picture import draw
 from jumok_lectures.texts import Texts
 
@@ -136,17 +136,16 @@ def settled(record: LabRecord, by_seeds: LabBySeeds) -> LabRecord:
     """
     differ = [each["name"]["en"] for each in by_seeds["differ"]]
     places = [at for at, each in enumerate(record["conditions"]) if each["name"] in differ]
+    before = [each["state"] for each in record["conditions"]]
     for place in places:
         record["conditions"][place]["state"] = "open"
-    before = record["outcome"]
-    record["outcome"] = outcome_of([each["state"] for each in record["conditions"]])
+    states = [each["state"] for each in record["conditions"]]
+    record["outcome"] = outcome_of(states)
     for language, text in record["text"].items():
         for place in places:
-            text["conditions"][1][place][-1] = STATES["open"].of(language)
-        if before is not None and record["outcome"] is not None:
-            said = VERDICTS[before].of(language)
-            now = VERDICTS[record["outcome"]].of(language)
-            text["verdict"] = now + text["verdict"].removeprefix(said)
+            text["conditions"][1][place][-1] = SEEDS.of(language)
+        said, now = verdict_of(before).of(language), verdict_of(states).of(language)
+        text["verdict"] = now + text["verdict"].removeprefix(said)
     return record
 
 
@@ -267,11 +266,13 @@ def _chapter(each: LabRecord, pictures: Path, language: Language) -> list[str]:
         "",
         *[line for quote in quotes for line in (quote, ">")][:-1],
         "",
-        f"{HEADINGS['claim'].of(language)} ({lectures} {each['lectures']}): {text['claim']}",
+        f"**{HEADINGS['claim'].of(language)}** ({lectures} {each['lectures']}): {text['claim']}",
         "",
-        f"{HEADINGS['would fail'].of(language)}: {text['would_fail']}",
+        f"**{HEADINGS['would fail'].of(language)}**:",
         "",
-        text["verdict"],
+        *text["would_fail"].splitlines(),
+        "",
+        f"**{HEADINGS['found'].of(language)}**: {text['verdict']}",
         "",
         f"![{text['title']}]({(pictures / name).as_posix()}.svg)",
         "",

@@ -14,7 +14,7 @@ from typing import Any
 from jumok.environment import Language
 from jumok_lectures.entry import Quote
 from jumok_lectures.findings import Bars, Chart, Column, Findings, Grid, Panel, Series, TableCell
-from jumok_lectures.judging import Condition, half_width, mean, with_interval
+from jumok_lectures.judging import Condition, half_width, in_words, mean, number
 from jumok_lectures.text import Text
 
 HOME = Path(__file__).parent / "sentences"
@@ -30,9 +30,9 @@ class _Writer(Formatter):
         if isinstance(value, Text):
             value = value.of(self.language)
         elif isinstance(value, list | tuple):
-            return with_interval(value, form or ".2f")
-        elif form == "points":  # 0.25: 25
-            return format(100 * value, "g")
+            return in_words(value, form or ".2f")
+        elif isinstance(value, float):
+            return number(value, form)
         return str(format(value, form))
 
 

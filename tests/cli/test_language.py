@@ -51,7 +51,7 @@ def jumok(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
 def test_the_language_is_that_which_is_asked_for(words, variables, korean):
     help_ = jumok(*words, "info", "--help", **variables)
     assert ("모델의 크기" in help_.stdout) == korean
-    assert ("Describe a model" in help_.stdout) != korean
+    assert ("Show the size, languages" in help_.stdout) != korean
     error = jumok(*words, "info", "nowhere", **variables)
     assert error.returncode == 2
     assert error.stderr.startswith("오류: nowhere" if korean else "error: nowhere")

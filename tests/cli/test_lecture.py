@@ -21,7 +21,7 @@ def test_without_a_number_it_lists_every_example() -> None:
     places = [example.quote.place for note in WORKED for example in worked(note)]
     assert [line.split()[0] for line in lines[: len(places)]] == places
     assert "--save page.html" in lines[-1]
-    assert "Thinking이 자신과 Machines를 볼 때" in printed("--lang", "ko")
+    assert "자신과 Machines에 주목하는 Thinking" in printed("--lang", "ko")
 
 
 def test_lecture_002_has_the_notes_number_beside_the_computed_one() -> None:
@@ -33,18 +33,17 @@ def test_lecture_002_has_the_notes_number_beside_the_computed_one() -> None:
     assert "PyTorch, softmax: 0.5000   computed: 0.5000   agrees" in text
     assert "by hand, 6 / (6 + 1 + 1 + 1): 0.6667   computed: 0.6667   agrees" in text
     assert f" Thinking    112.0000  14.0000   {first:.4f}" in text
-    assert "PyTorch or a calculation by hand: 11 agree, 0 differ." in text
+    assert "calculation by hand: 11. In agreement: 11. Different: 0." in text
 
 
 def test_a_difference_is_named_with_its_reason_in_both_languages() -> None:
     text = printed("003:13")
-    assert "the note: -4   computed: -10   differs\n    The note has an equals sign" in text
-    assert "3 numbers compared with the note, a figure, PyTorch" in text
-    assert ": 2 agree, 1 differ." in text
+    assert "the note: -4   computed: -10   differs\n    The note contains an equals sign" in text
+    assert "Numbers compared with the note, a figure, PyTorch" in text
+    assert ": 3. In agreement: 2. Different: 1." in text
     korean = printed("003:13", "--lang", "ko")
     assert "노트: -4   계산: -10   다름\n    노트에 더하기 대신 등호가" in korean
-    assert "수 3개를 노트, 그림, PyTorch, 손으로 한 계산과 견주었습니다." in korean
-    assert "2개는 같고 1개는 다릅니다." in korean
+    assert "PyTorch, 손으로 한 계산과 비교한 수: 3개. 같음: 2개. 다름: 1개." in korean
 
 
 def test_what_a_mask_hides_has_no_score() -> None:

@@ -105,7 +105,7 @@ def test_a_format_is_a_file_and_a_line(copied, tmp_path):
 
 
 def test_an_option_of_decoding_is_a_field_and_where_it_acts(copied, tmp_path, tiny_bundle):
-    text = section("An option of decoding")
+    text = section("A decoding option")
     assert apply(text, copied) == 3
     (tmp_path / "sentence.txt").write_text("the cat sat\n", "utf-8")
     assert documented(text, copied, MODEL=tiny_bundle)

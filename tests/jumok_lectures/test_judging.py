@@ -58,10 +58,12 @@ def test_the_verdict_is_computed_from_all_conditions() -> None:
     assert findings(unmet, unmet).outcome == "fails"
     assert findings().outcome is None
     assert findings().verdict("en") == "It is so."
-    assert findings(unmet).verdict("en") == "The claim does not hold here. It is so."
+    assert findings(unmet).verdict("en") == (
+        "The claim does not hold here. Its only condition is not met. It is so."
+    )
 
 
 def test_a_reader_sees_what_was_measured_and_what_was_needed() -> None:
     headings, rows = findings(condition(0.8, 0.9, 0.85)).judged("en")
-    assert headings[:4] == ["condition of the claim", "measured", "range", "needed"]
+    assert headings[:4] == ["condition of the claim", "measured", "range of the seeds", "needed"]
     assert rows == [["figure", "0.85 ± 0.12", "0.80 … 0.90", "> 0.50", "met"]]

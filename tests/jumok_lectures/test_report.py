@@ -73,7 +73,7 @@ def test_a_lab_that_is_not_there_names_the_nearest() -> None:
 def test_a_table_is_written_in_the_language_asked_for() -> None:
     assert table(findings(), "en") == (["name", "value"], [["one", "1.2"], ["b|c", ""]])
     assert table(findings(), "ko") == (["이름", "값"], [["하나", "1.2"], ["b|c", ""]])
-    assert findings().verdict("ko").startswith("이 주장은 일부만 성립합니다.")
+    assert findings().verdict("ko").startswith("이 실험에서 주장의 일부만 성립합니다.")
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -144,13 +144,14 @@ def test_the_page_names_its_command_with_the_paths_as_given(
 @pytest.mark.parametrize(("lectures", "named"), [("001", "lecture 001"), ("0, 2", "lectures 0, 2")])
 def test_a_chapter_has_one_lecture_or_several(lectures: str, named: str) -> None:
     text = {"title": "t", "claim": "c", "verdict": "v", "columns": ["x"], "rows": [["1"]]}
-    text |= {"would_fail": "not so", "conditions": [["condition"], [["1 > 0"]]]}
+    text |= {"would_fail": "- not so\n- or so", "conditions": [["condition"], [["1 > 0"]]]}
     quotes = [{"place": "001:3", "words": "말"}, {"place": "002:4", "words": "둘"}]
     each = {"lab": "scale", "lectures": lectures, "quotes": quotes, "text": {"en": text}}
     lines = report._chapter(each, Path(), "en")
-    assert f"Claim ({named}): c" in lines
-    assert lines.index("> 말 (001:3)") < lines.index("> 둘 (002:4)") < lines.index("v")
-    assert "Criteria for failure: not so" in lines
+    assert f"**Claim** ({named}): c" in lines
+    assert lines.index("> 말 (001:3)") < lines.index("> 둘 (002:4)") < lines.index("**Result**: v")
+    at = lines.index("**Criteria for failure**:")
+    assert lines[at + 1 : at + 5] == ["", "- not so", "- or so", ""]
     assert lines[-4:] == ["| condition |", "|---|", "| 1 > 0 |", ""]
 
 

@@ -12,9 +12,8 @@ from jumok.environment import LANGUAGES
 from jumok.errors import DataError
 from jumok_lectures import report
 from jumok_lectures.catalog import LABS
-from jumok_lectures.findings import VERDICTS, outcome_of
-from jumok_lectures.judging import STATES
-from jumok_lectures.text import Text
+from jumok_lectures.findings import outcome_of, verdict_of
+from jumok_lectures.judging import INTERVAL, SEEDS, STATES
 
 PUBLISHED = Path(__file__).parents[2] / "docs" / "lab"
 
@@ -24,7 +23,7 @@ VALUES = {"met": [0.8, 0.9, 0.85], "unmet": [0.1, 0.2, 0.15], "open": [0.1, 0.9,
 
 def facts(outcome: str | None, *states: str) -> report.LabRecord:
     names = {"en": "condition", "ko": "조건"}
-    verdict = VERDICTS[outcome] if outcome else Text("", "")
+    verdict = verdict_of(states)
     return {
         "outcome": outcome,
         "conditions": [
@@ -56,13 +55,13 @@ def test_a_condition_that_differs_is_undecided_and_the_verdict_with_it() -> None
     record = report.settled(first, found)
     assert [each["state"] for each in record["conditions"]] == ["met", "open"]
     assert record["outcome"] == "partly"
-    assert record["text"]["ko"]["conditions"][1] == [["조건 0", "충족"], ["조건 1", "판단 불가"]]
+    assert record["text"]["ko"]["conditions"][1] == [["조건 0", "충족"], ["조건 1", SEEDS.ko]]
     again = report.settled(
         record, labs.by_seeds("coreference", record, facts("open", "open", "open"))
     )
     assert again["outcome"] == "open"
-    decided = "These seeds do not decide whether the claim holds. It is so."
-    assert again["text"]["en"]["verdict"] == decided
+    decided = "These seeds do not decide whether the claim holds. Both conditions are undecided."
+    assert again["text"]["en"]["verdict"] == f"{decided} It is so."
     # What the seeds themselves say is not lost: the next comparison reads their values.
     assert labs.by_seeds("coreference", again, facts("partly", "met", "unmet"))["differ"] == []
 
@@ -86,9 +85,16 @@ def test_what_is_published_is_undecided_where_seeds_differ(by_seeds: report.LabB
     for language in LANGUAGES:
         text = record["text"][language]
         shown = [row[-1] for row in text["conditions"][1]]
-        assert shown == [STATES[each["state"]].of(language) for each in record["conditions"]]
-        if record["outcome"]:
-            assert text["verdict"].startswith(VERDICTS[record["outcome"]].of(language))
+        reasons = [
+            SEEDS if each["name"] in differ else INTERVAL if each["state"] == "open" else None
+            for each in record["conditions"]
+        ]
+        assert shown == [
+            (reason or STATES[each["state"]]).of(language)
+            for reason, each in zip(reasons, record["conditions"], strict=True)
+        ]
+        said = verdict_of([each["state"] for each in record["conditions"]])
+        assert text["verdict"].startswith(said.of(language))
 
 
 def test_a_verdict_that_flips_is_named_with_its_conditions() -> None:
@@ -101,7 +107,7 @@ def test_a_verdict_that_flips_is_named_with_its_conditions() -> None:
     assert first == "| norm | holds | in part | no | 1 / 2; condition 1: met, undecided |"
     assert second == "| errata |  |  | yes | 0 / 0 |"
     heading, _, first, _, _ = report.further_table(further, "ko")
-    assert heading == "| 실험 | 시드 1–3 | 시드 4–6 | 같은가 | 상태가 다른 조건 |"
+    assert heading == "| 실험 | 시드 1–3 | 시드 4–6 | 결과와 판정이 같음 | 판정이 다른 조건 |"
     assert first == "| norm | 성립 | 일부 성립 | 아니오 | 1 / 2; 조건 1: 충족, 판단 불가 |"
 
 

@@ -1,6 +1,6 @@
-"""The parts of an attention module that can be exchanged: scores, and what heads are put through.
+"""The replaceable parts of an attention module: scores, and operations on heads.
 
-Each is a protocol: a class that has these attributes and methods is such a part. Their names in
+Each is a protocol: any class with these attributes and methods is such a part. Their names in
 recipes are in `jumok/parts.py`.
 """
 
@@ -15,16 +15,16 @@ from jumok.shapes import Float, States, Tensor
 
 @runtime_checkable  # the tests check annotations while they run
 class ScoreFunction(Protocol):
-    """How well queries and keys fit. `queries` and `keys` come first, then the call.
+    """The score of queries and keys. `queries` and `keys` are called first, then the object itself.
 
     The axes before the last two are those of the attention: (batch) in RNNs, (batch heads) in
     Transformers. Keys are transformed once for all steps of decoding.
 
     Attributes:
         kind: the name that observers receive.
-        scale: the factor of the products of transformed queries and keys, or of v . tanh(q + k)
-            where there is `energy`. None: the score is neither, and cannot be recomputed from the
-            vectors alone.
+        scale: the factor of the products of transformed queries and keys, or of v . tanh(q + k) if
+            there is `energy`. None: the score is neither, and cannot be recomputed from the vectors
+            alone.
         energy: the vector v of v . tanh(q + k); None for other scores.
     """
 
@@ -59,7 +59,7 @@ def product_scale(score: ScoreFunction) -> float | None:
 
 @runtime_checkable
 class HeadProcess(Protocol):
-    """Changes queries or keys before they are compared: rotary positions, norms."""
+    """Transforms queries or keys before the score: rotary positions, norms."""
 
     def __call__(
         self, states: Float[Tensor, "batch heads length dim"], position: int
@@ -70,7 +70,7 @@ class HeadProcess(Protocol):
 
 @runtime_checkable
 class OutputProcess(Protocol):
-    """Changes the heads' outputs before they are mixed: by factors, or by gates."""
+    """Transforms the outputs of heads before the output projection: factors, gates."""
 
     def __call__(
         self, outputs: Float[Tensor, "batch heads query value_dim"], queries: States
@@ -99,16 +99,17 @@ class ScoreBias(Protocol):
 
 @dataclass(frozen=True)
 class HeadParts:
-    """What the heads of an attention module consist of, besides its projections.
+    """The parts of the heads of an attention module, besides its projections.
 
     Attributes:
         score: None: the product of query and key divided by sqrt(head_dim).
-        process_queries, process_keys: in this order, after the projections.
-        process_output: in this order, before the heads are gated and mixed.
+        process_queries: operations on queries, in this order, after the projection.
+        process_keys: operations on keys, in this order, after the projection.
+        process_output: in this order, before the gates and the output projection.
         bias: added to the scores; None adds nothing.
-        value_residual: mixes the values of the first layer into those of this one; None: nothing.
+        value_residual: mixes the values of the first layer into those of this layer; None: nothing.
         sink: takes the weight that no key gets; None: the weights of the keys sum to 1.
-        window: of a self-attention (`Observable.window`).
+        window: the window of self-attention (`Observable.window`).
     """
 
     score: ScoreFunction | None = None

@@ -106,6 +106,8 @@ def attached_command(name: str) -> object:
     commands = list(group.commands.values())
     command = group if app.registered_callback or len(commands) > 1 else commands[0]
     command.name = name
+    if command is group:
+        command.rich_help_panel = app.rich_help_panel
     return command
 
 

@@ -83,7 +83,7 @@ class Beside:
     with_: str | None = option(None, "Compare with a second model.", metavar="MODEL")
     before: str | None = option(
         None,
-        "Compare with this model before it was trained further: the same tokens through both.",
+        "Compare with this model before further training; both read the same tokens.",
         metavar="MODEL",
     )
 
@@ -148,13 +148,14 @@ TourName = Annotated[
     typer.Option(
         "--tour",
         metavar="NAME|FILE.toml",
-        help="Open the page with a tour: one that comes with jumok, or a file of yours "
-        "(docs/look.md).",
+        help="Open the page with a tour: a built-in one, or a file of your own (docs/look.md).",
     ),
 ]
 ListTours = Annotated[
     bool,
-    typer.Option("--tours", is_eager=True, callback=_list_tours, help="List the tours, and exit."),
+    typer.Option(
+        "--tours", is_eager=True, callback=_list_tours, help="List the built-in tours and exit."
+    ),
 ]
 
 
@@ -201,30 +202,29 @@ def fitting(tour: "Tour | None", trace: "Trace") -> "Tour | None":
 class FigureArgs:
     """A figure in place of a page; layer and head are counted from 1."""
 
-    figure: FigureName | None = option(None, "The view to draw; --to names its file.", panel=FIGURE)
+    figure: FigureName | None = option(None, "View to draw; --to is its file.", panel=FIGURE)
     to: Path | None = option(None, "File of the figure: .svg, .pdf or .png.", panel=FIGURE)
     part: Literal["cross", "encoder", "decoder", "image"] | None = option(
         None,
-        "Attention kind: cross-attention (target to source), or the self-attention of the encoder, "
-        "the decoder or an image.",
+        "Attention kind: cross-attention (target to source), or the self-attention of the "
+        "encoder, the decoder or the image.",
         panel=FIGURE,
     )
     layer: int | None = option(
         None,
-        "Layer, counted from 1 (default: the one used for alignments).",
+        "Layer, counted from 1 (default: the layer of the alignment setting).",
         minimum=1,
         panel=FIGURE,
     )
     head: int | None = option(
         None,
-        "Head, counted from 1 (default: the one used for alignments, or the first).",
+        "Head, counted from 1 (default: the head of the alignment setting, or the first).",
         minimum=1,
         panel=FIGURE,
     )
     row: str | None = option(
         None,
-        "The query of the row, or the output word to attribute: a word, or its number, counted "
-        "from 1.",
+        "Query of the row, or output word to attribute: a word, or its number, counted from 1.",
         panel=FIGURE,
     )
 

@@ -146,13 +146,13 @@ def jumok(
     ] = False,
     lang: Annotated[
         Language | None,
-        typer.Option(help="Language of help and errors (default: that of the system)."),
+        typer.Option(help="Language of help and errors (default: the system's language)."),
     ] = None,
     plugin: Annotated[
         list[Path] | None,
         typer.Option(
             envvar="JUMOK_PLUGINS",
-            help="A Python file that registers parts from outside of jumok. Repeatable.",
+            help="Python file that registers parts of your own. Repeatable.",
         ),
     ] = None,
 ) -> None:

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 LARGEST_COUNT = 10**6
 """A typing error is refused at once, not after hours."""
 
-ENCODING = "Character set of the text that is read: cp949, shift_jis, latin-1, utf-16, ..."
-DELIMITER = "In --data: the character between the columns of TSV and CSV: ; or tab."
+ENCODING = "Character encoding of the input: cp949, shift_jis, latin-1, utf-16, ..."
+DELIMITER = "With --data: column delimiter of TSV and CSV files, such as ; or tab."
 
 CONTENT, OUTPUT, MACHINE = "Sentences and terms", "Output", "Machine"
 Split = Literal["auto", "sentences", "length", "none"]
@@ -118,16 +118,18 @@ def typer_option(known: OptionField, help: str | None = None) -> Any:
 ModelOrEnsemble = Annotated[
     str,
     typer.Argument(
-        help="A bundle: the folder that training wrote. Comma-separated bundles form an ensemble."
+        help="Bundle: the folder of a trained model. Comma-separated bundles form an ensemble."
     ),
 ]
-OneModel = Annotated[str, typer.Argument(help="A bundle: the folder that training wrote.")]
+OneModel = Annotated[str, typer.Argument(help="Bundle: the folder of a trained model.")]
 Recipe = Annotated[
-    Path, typer.Argument(help="A recipe: its file (TOML), or its name in `jumok recipes`.")
+    Path, typer.Argument(help="Recipe: a TOML file, or a name listed by `jumok recipes`.")
 ]
 Text = Annotated[
     Path | None,
-    typer.Argument(help="Text, one sentence per line, also .gz or .zst (default: stdin)."),
+    typer.Argument(
+        help="Text file, one sentence per line; .gz or .zst also work (default: stdin)."
+    ),
 ]
 AsOneObject = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Formats = Literal[
@@ -139,27 +141,35 @@ Beams = Annotated[
     int | None,
     typer_option(
         options_of(DecodingOptions)["beam"],
-        "Beam size; 1 = greedy (default: 5, for language models 1).",
+        "Beam size; 1 = greedy decoding (default: 5; for language models: 1).",
     ),
 ]
-DATA = "One file with both sides instead: TMX, PO, XLIFF, TSV, CSV, JSONL or Parquet."
+DATA = "One file with source and target instead: TMX, PO, XLIFF, TSV, CSV, JSONL or Parquet."
 IMAGES = (
-    "Captions: folder or .zip with the images named in --data (default: images/ or images.zip next "
-    "to it)."
+    "For captions: folder or .zip of the images that --data names (default: images/ or images.zip"
+    " beside that file)."
 )
-GOLD = "Gold alignments, one line per pair (0-0 = sure, 1p2 = possible)."
-GOLD_COLUMNS = "In --data: columns of source, target and, optionally, gold links (default: 0,1)."
-SKIP_DAMAGED = "Skip what cannot be read, and report the number."
-FROM = "Language of the source, for a model of several pairs; in --data: or the name of its column."
-TO = "Language of the target, for a model of several pairs; in --data: or the name of its column."
+GOLD = "File of gold alignments, one line per sentence pair (0-0 = sure, 1p2 = possible)."
+GOLD_COLUMNS = (
+    "With --data: columns of source, target and, optionally, gold alignment (default: 0,1)."
+)
+SKIP_DAMAGED = "Skip unreadable lines or images, and report their number."
+FROM = (
+    "Source language, if the model has several language pairs; with --data, also the name of the "
+    "source column."
+)
+TO = (
+    "Target language, if the model has several language pairs; with --data, also the name of the "
+    "target column."
+)
 
 
 @dataclass(frozen=True)
 class ChosenLanguages:
     """The pair of languages of a model that has several."""
 
-    from_: str | None = option(None, "Source language, for a model of several pairs.")
-    to: str | None = option(None, "Target language, for a model of several pairs.")
+    from_: str | None = option(None, "Source language, if the model has several language pairs.")
+    to: str | None = option(None, "Target language, if the model has several language pairs.")
 
     def chosen(self, system: "AnySystem") -> "AnySystem":
         """The system for these languages."""
@@ -172,11 +182,11 @@ class ChosenLanguages:
 class PairFiles:
     """Where pairs of texts are."""
 
-    source: Path | None = option(None, "Text, one sentence per line.", "--source", "-s")
-    target: Path | None = option(None, "Its translation, line-aligned.", "--target", "-t")
+    source: Path | None = option(None, "Text file, one sentence per line.", "--source", "-s")
+    target: Path | None = option(None, "Translation of --source, line-aligned.", "--target", "-t")
     data: Path | None = option(None, DATA, "--data", "-d")
     columns: str | None = option(
-        None, "In --data: columns of the text and of its translation (default: 0,1)."
+        None, "With --data: columns of the text and its translation (default: 0,1)."
     )
     from_: str | None = option(None, FROM)
     to: str | None = option(None, TO)
@@ -199,19 +209,19 @@ class ReadingOptions:
 
     split: Split = option(
         "auto",
-        "Where to cut lines into segments: after each sentence, only where a line is too long, or "
-        "never; auto follows the lines that the model was trained on.",
+        "Split lines into segments after each sentence, only if they are too long, or never. "
+        "auto: as in the model's training data.",
         panel=CONTENT,
     )
     keep: list[str] | None = option(
         None,
-        "Regular expression of text to copy unchanged, besides tags, placeholders, addresses and "
-        "numbers. Repeatable.",
+        "Copy text that matches this regular expression unchanged, as tags, placeholders, "
+        "addresses and numbers are. Repeatable.",
         panel=CONTENT,
     )
     no_keep: bool = option(
         False,
-        "Copy nothing unchanged: leave tags, placeholders and numbers to the model.",
+        "Let the model translate all text, including tags, placeholders and numbers.",
         panel=CONTENT,
     )
 
@@ -236,7 +246,7 @@ class Output:
     as_json: bool = option(False, "Print the output as JSON.", "--json", panel=OUTPUT)
     output: Path | None = option(
         None,
-        "Output file, written atomically (default: stdout); .csv has a header.",
+        "Output file, written atomically (default: stdout). A .csv file has a header line.",
         *("--output", "-o"),
         panel=OUTPUT,
     )
@@ -268,7 +278,7 @@ class Machine(Computer):
 
     precision: Literal["fp32", "bf16"] = option(
         "fp32",
-        "Number format; bf16 is up to twice as fast on CPUs with native bfloat16.",
+        "Number format. bf16 is up to twice as fast on CPUs that support bfloat16.",
         panel=MACHINE,
     )
 
@@ -300,15 +310,15 @@ class EngineMachine(Computer):
 
     engine: Literal["auto", "torch", "native"] = option(
         "auto",
-        "What computes: torch, or the native engine (on the CPU), which is several times faster; "
-        "what that cannot do is left to torch. auto: native where it serves the model (jumok info "
-        "MODEL) and there is no GPU.",
+        "Compute with torch, or with the native engine, which is several times faster on the CPU "
+        "and uses torch for unsupported requests. auto: native if it supports the model (see "
+        "jumok info MODEL) and there is no GPU.",
         panel=MACHINE,
     )
     precision: Literal["auto", "fp32", "bf16", "int8"] = option(
         "auto",
-        "Number format; int8 on the native engine only. bf16 is up to twice as fast on CPUs with "
-        "native bfloat16. auto: on the native engine that of the bundle, otherwise fp32.",
+        "Number format. int8 needs the native engine; bf16 is up to twice as fast on CPUs that "
+        "support bfloat16. auto: the bundle's format on the native engine, fp32 on torch.",
         panel=MACHINE,
     )
 

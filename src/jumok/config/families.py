@@ -40,7 +40,7 @@ from jumok.places import import_string
 
 
 class Config(Section):
-    """What all recipes share; each family of models adds its sections.
+    """The common part of all recipes; each family of models adds its sections.
 
     Attributes:
         manual: the recipes that explain the keys, for error messages.

@@ -31,17 +31,17 @@ LONGEST_SHOWN = 200
 def load_config(
     recipe: Path | str, overrides: Sequence[str] = (), variables: Mapping[str, str] | None = None
 ) -> Config:
-    """Reads a recipe. `jumok.training.start.load` also completes one with a section [start].
+    """Reads a recipe. `jumok.training.start.load` also completes a recipe with a section [start].
 
     Args:
-        recipe: a TOML file; paths in it are relative to its folder. Or the name of a recipe that
-            comes with jumok, such as "smallworld-en-ko"; a file takes precedence.
-        overrides: "training.steps=2000": a dotted key and a TOML value; a bare word is a string.
+        recipe: a TOML file, whose relative paths start at its folder; or the name of a built-in
+            recipe, such as "smallworld-en-ko". A file takes precedence.
+        overrides: a dotted key and a TOML value, "training.steps=2000"; a bare word is a string.
         variables: the values of `$NAME` in paths; None: the environment.
 
     Raises:
-        ConfigError: no such file, not TOML, an unknown key (the nearest is named), a wrong type,
-            impossible sizes, a variable that is not set.
+        ConfigError: no such file, not TOML, an unknown key (the error names the nearest one), a
+            wrong type, impossible sizes, or a variable that is not set.
     """
     file = find_recipe(Path(recipe))
     return parse_config(read_recipe(file), overrides, file, variables)

@@ -93,13 +93,13 @@ def writable(text: str) -> str:
 class Tokenizer:
     """A trained SentencePiece model.
 
-    Ids 0 to 3 are PAD, UNKNOWN, START and END. `encode` adds neither START nor END, and text that
-    looks like a special token ("<s>", "</s>", "<pad>") is encoded as text. Words are separated by
-    plain spaces; a token never crosses one.
+    Ids 0 to 3 are PAD, UNKNOWN, START and END. `encode` adds neither START nor END, and encodes
+    text that looks like a special token ("<s>", "</s>", "<pad>") as text. Words are separated by
+    plain spaces; no token contains parts of two words.
 
     Attributes:
-        newline: the id of the line break; None if the tokenizer is for single lines only.
-        opening: the ids that every text begins with (`data/tagged_tokenizer.py`).
+        newline: the id of the line break; None for a tokenizer of single lines.
+        opening: the ids at the beginning of every text (`data/tagged_tokenizer.py`).
 
     Raises:
         DataError: the bytes are not a SentencePiece model, or its special-token ids differ.
@@ -166,17 +166,17 @@ class Tokenizer:
         """Trains a tokenizer of exactly `size` subwords (special tokens and bytes included).
 
         Args:
-            lines: both sides of the corpora for a joint vocabulary.
+            lines: the training text; for a joint vocabulary, both sides of the corpora.
             kind: unigram (Kudo 2018), bpe (Sennrich et al. 2016), or char (`size` is then the
                 maximum).
-            coverage: the share of the text's characters in the vocabulary; others become bytes, or
-                UNKNOWN without `byte_fallback`.
+            coverage: the share of the characters of the text in the vocabulary; other characters
+                become bytes, or UNKNOWN without `byte_fallback`.
             keep_layout: keep every space, and add a token for the line break.
-            languages: for each a token (`language_tag`), which no text is encoded as.
-            sample: training lines at most; they are sampled uniformly, by `seed`.
+            languages: adds a token for each (`language_tag`); no text is encoded as one of them.
+            sample: the maximum number of training lines, sampled uniformly with `seed`.
 
         Raises:
-            DataError: `size` is more than the text allows, or less than its characters need.
+            DataError: `size` is larger than the text allows, or smaller than its characters need.
         """
         out = io.BytesIO()
         text = [normalize(line) for line in sample_lines(lines, sample, seed)]
@@ -210,7 +210,7 @@ class Tokenizer:
 
     @staticmethod
     def load(path: Path | str) -> "Tokenizer":
-        """The tokenizer in the file of a SentencePiece model, or of another kind (OTHER_KINDS)."""
+        """The tokenizer in a SentencePiece file or a file of another kind (OTHER_KINDS)."""
         path = Path(path)
         try:
             model = path.read_bytes()
@@ -227,11 +227,11 @@ class Tokenizer:
         return self._processor.encode(normalize(text))
 
     def encode_sampled(self, text: str, alpha: float, random: Random) -> list[int]:
-        """The ids of a sampled tokenization of the text: subword regularisation.
+        """The ids of a sampled tokenization of the text (subword regularization).
 
-        For unigram, a word's segmentation x is sampled from its 64 best with P(x) proportional to
-        P_unigram(x)^alpha. For BPE, alpha is the probability that a merge is left out: 0 is
-        `encode`, 1 gives characters. A character model has one segmentation only.
+        For unigram, a segmentation x is sampled from the 64 best ones of the word, with P(x)
+        proportional to P_unigram(x)^alpha. For BPE, alpha is the probability that a merge is left
+        out: 0 is `encode`, 1 gives characters. A character model has only one segmentation.
 
         Source: Kudo 2018, section 3 (unigram); Provilkov et al. 2020, BPE-dropout (BPE).
         """
@@ -243,7 +243,7 @@ class Tokenizer:
         ]
 
     def encode_batch(self, texts: Sequence[str], threads: int = 1) -> list[list[int]]:
-        """The ids of each text, computed by `threads` threads without Python's lock."""
+        """The ids of each text, computed by `threads` threads without the lock of Python."""
         normal = [normalize(text) for text in texts]
         if threads == 1:  # SentencePiece would start a thread, which takes longer than a short text
             return [self._processor.encode(text) for text in normal]
@@ -252,7 +252,7 @@ class Tokenizer:
     def encode_flat(
         self, texts: Sequence[str], threads: int = 1
     ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
-        """The ids of all texts one after another, and how many ids each text has."""
+        """The ids of all texts, concatenated, and the number of ids of each text."""
         if self._words is not None and texts:
             joined = "\n".join(texts)
             if joined.count("\n") != len(texts) - 1:
@@ -264,7 +264,7 @@ class Tokenizer:
         return flattened(self.encode_batch(texts, threads))
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of the ids, without PAD, START and END; no token is decoded to a line break."""
+        """The text of the ids, without PAD, START and END; no token decodes to a line break."""
         text = [int(id) for id in ids if id not in (PAD, START, END)]
         return normalize(self._processor.decode(text))
 
@@ -272,7 +272,7 @@ class Tokenizer:
         return [self._processor.id_to_piece(int(id)) for id in ids]
 
     def ids(self, pieces: Sequence[str]) -> list[int]:
-        """The id of each subword, by its name; UNKNOWN where there is none."""
+        """The id of each subword name; UNKNOWN for a name that is not in the vocabulary."""
         return [self._processor.piece_to_id(piece) for piece in pieces]
 
     def words(self, ids: Sequence[int]) -> list[int]:
@@ -280,20 +280,20 @@ class Tokenizer:
 
     @property
     def target(self) -> "Tokenizer":
-        """What cuts targets: the ids are the same, and the subwords may be others."""
+        """The tokenizer of targets, with the same ids; its subwords may differ."""
         return self
 
     @property
     def plain(self) -> "Tokenizer":
-        """What cuts parts of texts, which nothing opens."""
+        """The tokenizer of parts of texts, which adds no opening."""
         return self
 
     def normalize(self, text: str) -> str:
-        """The text as it is read."""
+        """The normalized text."""
         return normalize(text)
 
     def split(self, text: str) -> list[str]:
-        """The words of a text, which `words` counts."""
+        """The words of a text, as `words` counts them."""
         return plain_words(normalize(text))
 
 

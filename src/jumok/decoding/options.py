@@ -1,7 +1,7 @@
 """The options of decoding, with their help and their limits.
 
-A new option is a field here: the commands, the routes of the server and the table in docs/cli.md
-have it from here.
+A new option is a field here; the commands, the routes of the server and the table in docs/cli.md
+are made from these fields.
 """
 
 from collections.abc import Mapping
@@ -23,27 +23,27 @@ SEARCH, LENGTH, SAMPLING = "Search", "Length and repetition", "Sampling"
 @documented
 @dataclass(frozen=True)
 class DecodingOptions:
-    """How to decode.
+    """The options of decoding.
 
     Raises:
-        ConfigError: an option out of range, or options that contradict each other.
+        ConfigError: an option is out of range, or options contradict each other.
     """
 
     beam: int = option(
         5,
-        "Beam size; 1 = no beam search, but greedy decoding or sampling.",
+        "Beam size; 1 = greedy decoding, or sampling.",
         *("--beam", "-b"),
         minimum=1,
         maximum=1000,
         panel=SEARCH,
     )
     nbest: int = option(
-        1, "Outputs for each input, best first.", minimum=1, maximum=1000, panel=SEARCH
+        1, "Number of outputs per input, best first.", minimum=1, maximum=1000, panel=SEARCH
     )
     patience: float | None = option(
         1.0,
-        "End the search after this multiple of --beam finished hypotheses (None: when no better "
-        "one is possible).",
+        "Stop when this number times --beam hypotheses are finished (None: when no better "
+        "hypothesis is possible).",
         above=0,
         maximum=1000,
         panel=SEARCH,
@@ -57,13 +57,13 @@ class DecodingOptions:
     )
     length_rule: Literal["google", "power"] = option(
         "google",
-        "Divisor of the log-probability: google is ((5 + length) / 6) ^ penalty, power is length ^ "
-        "penalty (the plain average for 1).",
+        "Divisor of the log-probability: google = ((5 + length) / 6) ^ penalty; power = length ^ "
+        "penalty (penalty 1: the plain average).",
         panel=LENGTH,
     )
     coverage_penalty: float = option(
         0.0,
-        "Coverage penalty: cost of unattended source words (beam search only).",
+        "Coverage penalty for source words with little attention (beam search only).",
         minimum=0,
         maximum=1000,
         panel=LENGTH,
@@ -76,7 +76,8 @@ class DecodingOptions:
     )
     maximum_ratio: float | None = option(
         None,
-        "Second maximum length: this number times the source length, plus --maximum-extra.",
+        "Maximum output length by the source: this number times its length in tokens, plus "
+        "--maximum-extra.",
         minimum=0,
         maximum=10**6,
         panel=LENGTH,
@@ -90,43 +91,43 @@ class DecodingOptions:
     )
     no_repeat_ngram: int = option(
         0,
-        "Never repeat an n-gram of this many tokens (0 = off).",
+        "Never repeat an n-gram of this length in tokens (0 = off).",
         minimum=0,
         maximum=10**6,
         panel=LENGTH,
     )
     frequency_penalty: float = option(
         0.0,
-        "Lower the score of a token by this amount for each earlier occurrence (greedy decoding "
-        "and sampling only).",
+        "Subtract this from a token's score for each earlier occurrence (greedy decoding and "
+        "sampling only).",
         minimum=-2,  # the limits of OpenAI's API
         maximum=2,
         panel=LENGTH,
     )
     presence_penalty: float = option(
         0.0,
-        "Lower the score of a token by this amount once if it occurred earlier (greedy decoding "
-        "and sampling only).",
+        "Subtract this once from a token's score if the token has occurred (greedy decoding and "
+        "sampling only).",
         minimum=-2,
         maximum=2,
         panel=LENGTH,
     )
     repetition_penalty: float = option(
         1.0,
-        "Multiply the log-probability of a token by this number if it occurred earlier: above 1 "
-        "lowers it (greedy decoding and sampling only).",
+        "Multiply a token's log-probability by this if the token has occurred; above 1 makes it "
+        "less probable (greedy decoding and sampling only).",
         above=0,
         maximum=100,
         panel=LENGTH,
     )
     stop: tuple[str, ...] = option(
         (),
-        "Stop before this text, which is not part of the output. Repeatable.",
+        "Stop at this text, which is left out of the output. Repeatable.",
         metavar="TEXT",
         panel=LENGTH,
     )
     sample: bool = option(
-        False, "Sample instead of using beam search; --beam is ignored.", "--sample", panel=SAMPLING
+        False, "Sample instead of searching; --beam has no effect.", "--sample", panel=SAMPLING
     )
     temperature: float = option(
         1.0,
@@ -145,23 +146,24 @@ class DecodingOptions:
     )
     top_p: float | None = option(
         None,
-        "Nucleus sampling: keep the smallest set of tokens with a total probability of at least P.",
+        "Nucleus sampling: keep the smallest set of tokens whose probabilities add up to at least"
+        " P.",
         above=0,
         maximum=1,
         panel=SAMPLING,
     )
     min_p: float | None = option(
         None,
-        "Min-p sampling: keep the tokens with at least P times the highest probability.",
+        "Min-p sampling: keep tokens with at least P times the highest probability.",
         minimum=0,
         maximum=1,
         panel=SAMPLING,
     )
     seed: int = option(0, "Random seed for sampling.", minimum=0, maximum=2**64 - 1, panel=SAMPLING)
     forbidden: tuple[int, ...] = (PAD, START)
-    """Tokens that are never chosen; see `Limits`."""
+    """Tokens that are never generated; see `Limits`."""
     start: int = START
-    """The token that is read first."""
+    """The first token of every target."""
     given: int = 0
     """Forced tokens without a probability of their own; see `Ranker`."""
 
@@ -197,10 +199,10 @@ class DecodingOptions:
             )
 
     def changed(self, given: Mapping[str, Any]) -> "DecodingOptions":
-        """These options with those of a command or of a request.
+        """These options, updated with the given ones.
 
         Raises:
-            ConfigError: one is out of range, or has no effect without sampling.
+            ConfigError: an option is out of range, or has no effect without sampling.
         """
         if all(getattr(self, name) == value for name, value in given.items()):
             return self
@@ -221,19 +223,19 @@ class DecodingOptions:
 
     @property
     def differing(self) -> dict[str, Any]:
-        """The options that are not `DecodingOptions()`'s."""
+        """The options whose values differ from the defaults of `DecodingOptions`."""
         known = options_of(DecodingOptions).items()
         values = {name: getattr(self, name) for name, _ in known}
         return {name: values[name] for name, each in known if values[name] != each.default}
 
     def seeded(self, place: int) -> "DecodingOptions":
-        """These options for the texts from this place on, which have samples of their own."""
+        """These options for the texts from this place on, which get their own samples."""
         if not self.sample or not place:
             return self
         return replace(self, seed=(self.seed + place) % 2**64)
 
     def check_constrained(self) -> None:
-        """Raises ConfigError if phrases cannot be forced with these options."""
+        """Raises ConfigError if these options do not allow constraints."""
         if self.sample:
             raise ConfigError(
                 "constraints need beam search.", do="search with a beam: sample=False"
@@ -248,7 +250,7 @@ class DecodingOptions:
 
     @property
     def penalised(self) -> bool:
-        """Whether tokens that were written before are penalised, or favoured."""
+        """Whether a penalty applies to tokens that have occurred."""
         return bool(self.frequency_penalty or self.presence_penalty or self.repetition_penalty != 1)
 
     @cached_property
@@ -276,14 +278,14 @@ class DecodingOptions:
 
 
 FOR_TRANSLATION = DecodingOptions(maximum_ratio=3.0)
-"""The defaults of translation. A target of three tokens for each source token is longer than any
-language needs; the limit ends runaway repetition."""
+"""The defaults of translation. No language needs three target tokens per source token; the limit
+ends runaway repetition."""
 
 FOR_CAPTIONS = DecodingOptions()
-"""The defaults of captioning: the maximum length of a caption does not depend on its image."""
+"""The defaults of captioning, where the length limit does not depend on the image."""
 
 ONLY_FOR_CONTINUATION = ("stop",)
-"""The options that language models alone have."""
+"""The options of language models only."""
 
 FOR_CONTINUATION = DecodingOptions(beam=1, sample=True)
 """The defaults of language models."""
@@ -292,4 +294,4 @@ NOT_FOR_CONTINUATION = (
     *("nbest", "coverage_penalty", "minimum_length", "maximum_length", "maximum_ratio"),
     "maximum_extra",
 )
-"""The options that language models do not have: their texts are as long as `max_tokens` says."""
+"""The options that language models lack; `max_tokens` sets the length of their texts."""

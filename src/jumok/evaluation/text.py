@@ -36,20 +36,20 @@ def score_text(
 ) -> list[Score]:
     """Corpus scores of translations against one reference each.
 
-    The interval is sacreBLEU's, the middle 95 % of `resamples` bootstrap samples, as mean ± half
-    the width.
+    The interval is the one of sacreBLEU: the middle 95 % of `resamples` bootstrap samples, as mean
+    ± half the width.
 
     Args:
-        target_language: a code such as "ko", which chooses the tokenizer.
+        target_language: a code such as "ko", which selects the tokenizer.
         metrics: "chrf" is chrF2, on characters alone; "chrf++" adds words.
-        tokenizer: for BLEU, one of TOKENIZERS; None chooses by `bleu_tokenizer`.
+        tokenizer: for BLEU, one of TOKENIZERS; None: chosen by `bleu_tokenizer`.
         lowercase: case-insensitive BLEU and chrF; TER is always case-insensitive.
-        resamples: 0 leaves the intervals out.
+        resamples: 0 leaves out the intervals.
 
     Raises:
-        DataError: no sentence, or more of one than of the other.
+        DataError: there is no sentence, or the numbers of sentences differ.
         ConfigError: an unknown tokenizer.
-        MissingExtraError: a tokenizer that is not installed.
+        MissingExtraError: the tokenizer is not installed.
     """
     if len(hypotheses) != len(references):
         raise DataError(

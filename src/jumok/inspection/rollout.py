@@ -116,17 +116,18 @@ def encoder_rollout(encoder: Sequence[Numbers], source: int) -> Numbers:
 
 
 def rollout(trace: Trace, heads: Heads = "mean") -> dict[str, Numbers]:
-    """The rollout of all layers of a trace: the share of each token or cell in each position.
+    """The attention rollout over all layers of a trace: the share of each token or cell in each
+    position.
 
         shares = jumok.rollout(jumok.trace(classifier, "photo.jpg"))["picture"][0]   # of [CLS]
 
     Args:
-        heads: the mean of a layer's heads, or the largest or least weight of any, scaled to sum
-            to 1.
+        heads: combine the heads of a layer by the mean, or by the largest or smallest weight,
+            scaled to a sum of 1.
 
     Returns:
-        By axis (positions, tokens of the axis), after the last layer: of the decoder's positions,
-        or those of an encoder alone. Rows sum to 1, over all axes together.
+        The shares by axis, (positions, tokens of the axis), after the last layer, for the positions
+        of the decoder, or of a lone encoder. Rows sum to 1 over all axes together.
 
     Raises:
         ModelError: the model has no layers of self-attention.

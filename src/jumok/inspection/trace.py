@@ -51,17 +51,17 @@ PLAIN = (
 
 @dataclass(frozen=True)
 class Axis:
-    """Tokens along one edge of a map, or the cells of an image.
+    """Tokens along one edge of an attention map, or the cells of an image.
 
     Attributes:
-        tokens: the subwords of the vocabulary, START and END included; for an image the cells'
-            names, "row,column" from 1.
-        words: for each token the index of its word; None for START and END.
+        tokens: the tokens, START and END included; for an image the names of the cells,
+            "row,column" from 1.
+        words: the index of the word of each token; None for START and END.
         texts: the words.
-        grid: rows and columns of an image's cells, which are the last tokens, row by row; None: a
-            text.
-        parents: for each token of a search tree the number of the token before it in its
-            hypothesis, -1 at the first. None: each token follows the one before.
+        grid: rows and columns of the cells of an image, which are the last tokens, row by row; None
+            for a text.
+        parents: for each token of a search tree the index of the token before it in its
+            hypothesis, -1 for a first token. None: each token follows the one before it.
     """
 
     __pydantic_config__: ClassVar[dict[str, object]] = JUDGED
@@ -73,7 +73,7 @@ class Axis:
     parents: tuple[int, ...] | None = None
 
     def path(self, token: int) -> list[int]:
-        """The numbers of the tokens of the hypothesis that ends with this one."""
+        """The indices of the tokens of the hypothesis that ends with this token."""
         if self.parents is None:
             return list(range(token + 1))
         numbers = [token]
@@ -184,26 +184,26 @@ class Step:
 
 @dataclass(frozen=True)
 class Trace:
-    """The computation of one model for one sentence or one image.
+    """The computation of a model for one sentence or one image.
 
     Attributes:
-        level: "weights" only, "qk" with the vectors, or "full" with the streams too.
+        level: "weights" only, "qk" also with vectors, or "full" also with residual streams.
         axes: by name: "source" and "target"; "text"; "picture"; "grid 8x8".
-        steps: one for each written token, each gap, or the label.
-        picture: the image as the model read it; None: the model reads none.
+        steps: one for each written token, for each gap, or for the label.
+        picture: the image as the model reads it; None for a model that reads no image.
         streams: at level "full" the residual stream of each stack of blocks, by its path in the
-            model: (layers + 1, positions, dim). Row 0 is the embedding, row
-            i the stream after block i; in a pre-norm model no norm is applied to it, in a
-            post-norm model the block's last norm. The positions are those of the stack's own axis.
-            For an RNN the states of its layers
-            (`jumok.inspection.lens.RecurrentStates`); `jumok.record` keeps none.
-        tree: for a recorded search, a trace of every hypothesis that was in the beam, discarded
-            ones included: the target's axis is a tree (`Axis.parents`), and each of its tokens has
-            one row at every site.
+            model: (layers + 1, positions, dim). Row 0 is the embedding, row i the stream after
+            block i: in a pre-norm model before any norm, in a post-norm model after the last norm
+            of the block. The positions are those of the stack's own axis. For an RNN the states of
+            its layers (`jumok.inspection.lens.RecurrentStates`), which `jumok.record` does not
+            record.
+        tree: for a recorded search, a trace of every hypothesis in the beam, discarded ones
+            included: its target axis is a tree (`Axis.parents`), and each token has one row at
+            every site.
         index: the index of this input among all recorded texts or images, from 0.
-        segment: which of the `segments` of its text, from 0: a translator reads a line sentence by
-            sentence. None: the text was read whole, for an output that was given.
-        changes: those by `jumok.changed` and `jumok.patched` ("head off: cross 2.3").
+        segment: the index of this part among the `segments` of its text, from 0: a translator reads
+            a line sentence by sentence. None: the whole text was read, for a given output.
+        changes: the changes by `jumok.changed` and `jumok.patched` ("head off: cross 2.3").
         walk: the vectors around the attention modules, for the page; not saved in files.
     """
 
@@ -234,11 +234,11 @@ class Trace:
 
     @property
     def copied(self) -> bool:
-        """Whether there was nothing to read: a text without a word is its own translation."""
+        """Whether the text has no word, so that it was copied without being read."""
         return bool(self.text) and not self.axes
 
     def hypothesis(self, token: int) -> "Trace":
-        """The hypothesis of a tree that ends with this token of the target, as a trace."""
+        """The trace of the hypothesis in the tree that ends with this target token."""
         name = "target" if "target" in self.axes else "text"
         axis = self.axes[name]
         path = axis.path(token)
@@ -259,15 +259,15 @@ class Trace:
         )
 
     def save(self, file: Path | str) -> None:
-        """Writes one file: a zip of .npy arrays and a JSON head, as numpy's npz is.
+        """Writes one file: a zip of .npy arrays and a JSON head, like an .npz file of numpy.
 
         Raises:
-            DataError: it cannot be written.
+            DataError: the file cannot be written.
         """
         write_traces(Path(file), [self])
 
     def arrays(self, prefix: str = "") -> Iterator[tuple[str, Array | Mask]]:
-        """All arrays, those of the tree included, with their names in a file."""
+        """All arrays, those of the tree included, by their names in a file."""
         for number, site in enumerate(self.sites):
             for name in ARRAYS:
                 array = getattr(site, name)
@@ -290,12 +290,12 @@ class Trace:
                 yield dict(zip(columns, row, strict=True))
 
     def to_frame(self) -> "pandas.DataFrame":
-        """The attention weights as a table of pandas: a row for each head, query and key.
+        """The attention weights as a table of pandas: one row per head, query and key.
 
         The columns are part ("cross", "encoder", "decoder", "image"), layer and head (from 0),
-        query and key (their positions, from 0), query_token and key_token, weight, and norm: the
-        norm of the key's attended value, which is that of all heads together (NaN where there is
-        none). Keys that the mask hides have no rows.
+        query and key (positions from 0), query_token and key_token, weight, and norm: the norm of
+        the attended value, for all heads together (NaN if the trace has none). Masked keys have no
+        rows.
 
         Raises:
             MissingExtraError: pandas is not installed.
@@ -327,7 +327,7 @@ class Trace:
         }
 
     def head(self) -> dict[str, object]:
-        """All but the arrays, as plain JSON."""
+        """The trace without its arrays, as plain JSON."""
         return {name: getattr(self, name) for name in PLAIN} | {
             "format": TRACE_FORMAT,
             "axes": {name: asdict(axis) for name, axis in self.axes.items()},

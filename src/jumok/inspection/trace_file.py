@@ -64,14 +64,14 @@ class Fingerprinted(Protocol):
 
 
 def load_trace(file: Path | str, of: Fingerprinted | Path | str | None = None) -> Trace:
-    """The trace that `Trace.save` wrote, or the first of a recording.
+    """The trace in a file written by `Trace.save`, or the first trace of a recording.
 
     Args:
-        of: the expected model, loaded or by its folder; None: any.
+        of: the expected model, loaded or as its folder; None: any model.
 
     Raises:
-        BundleError: no such file, or one that is truncated, edited, of another format or of
-            another model, or too large when unpacked.
+        BundleError: the file is missing, truncated, edited, of another format or another model, or
+            too large when unpacked.
     """
     trace, *_ = load_traces(file)
     if of is not None:
@@ -147,14 +147,14 @@ class Recording:
 
         with jumok.record(model) as recording:
             model.translate(["I am a student.", "The cat saw a dog."], beam=5)
-        recording.trace             # of the first sentence, and the best output for it
-        recording.traces            # of all of them
+        recording.trace             # the first sentence, with its best output
+        recording.traces            # all sentences
         recording.save("all.npz")
 
     Attributes:
-        traces: one for each output of each segment. `Trace.index` is the number of its input, from
-            0, and `Trace.segment` which of the input's segments it is of: those of a line come in
-            the order of its text, and of an n-best list in its order, best first.
+        traces: one for each output of each segment. `Trace.index` is the index of the input, from
+            0, and `Trace.segment` the index of the segment in the input. Segments are in the order
+            of the text, outputs of an n-best list in the order of the list, best first.
     """
 
     def __init__(self, traces: Iterable[Trace] = ()) -> None:
@@ -162,12 +162,12 @@ class Recording:
 
     @classmethod
     def load(cls, file: Path | str) -> "Recording":
-        """The recording that `save` wrote."""
+        """The recording in a file written by `save`."""
         return cls(load_traces(file))
 
     @property
     def trace(self) -> Trace:
-        """The trace of the first input, and of the best output for it.
+        """The trace of the first input with its best output.
 
         Raises:
             ModelError: nothing was recorded.

@@ -1,6 +1,6 @@
-"""The parts of a block that can be exchanged: norms, feed-forward layers, residual connections.
+"""The replaceable parts of a block: norms, feed-forward layers, residual connections.
 
-Each is a protocol: a module that can be called like this is such a part. Their names in recipes are
+Each is a protocol: any module with this call signature is such a part. Their names in recipes are
 in `jumok/parts.py`.
 """
 
@@ -11,7 +11,7 @@ from jumok.shapes import States
 
 @runtime_checkable  # the tests check annotations while they run
 class Norm(Protocol):
-    """Brings each vector to one size."""
+    """Normalizes each vector."""
 
     def __call__(self, states: States) -> States:
         """The states, each normalised on its own."""
@@ -20,7 +20,7 @@ class Norm(Protocol):
 
 @runtime_checkable
 class FeedForward(Protocol):
-    """Transforms each vector on its own; its inner activations have a dropout."""
+    """Transforms each vector separately, with dropout on the inner activations."""
 
     def __call__(self, states: States) -> States:
         """The update of the stream that follows from each state."""
@@ -29,7 +29,7 @@ class FeedForward(Protocol):
 
 @runtime_checkable
 class Residual(Protocol):
-    """Adds the update of a part to the stream, and normalises it for the next part."""
+    """Adds the output of a sublayer to the stream, and normalizes the sum for the next sublayer."""
 
     @property
     def norm(self) -> Norm: ...

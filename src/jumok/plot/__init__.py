@@ -1,11 +1,11 @@
-"""Figures for papers: the views of the page as matplotlib draws them, and learning curves.
+"""Figures for papers with matplotlib: the views of the page, and learning curves.
 
     figure = jumok.plot.alignment(trace)
     figure.savefig("alignment.pdf")
 
-The numbers, words, colours and scale are those of the page: a weight of 0.3 has one shade in every
-figure, and the panels of a figure share one colour bar. Layers and heads count from 0, as in a
-Trace. Needs the extra "plot".
+Numbers, words, colours and scale are those of the page: a weight of 0.3 has the same shade in every
+figure, and the panels of a figure share one colour bar. Layers and heads are counted from 0, as in
+a Trace. Needs the extra "plot".
 """
 
 from jumok.plot.attribution import mattered

@@ -56,12 +56,13 @@ LEAST_FRAMED = 0.005
 
 
 def mattered(trace: Trace, word: int | str = 0, *, unit: Unit = "words") -> "Figure":
-    """The attribution of one word of the output, as shares of each measure; below 0: hollow.
+    """The attribution of one word of the output, as shares of each measure; negative shares are
+    hollow.
 
-    For an image the shares are maps over it, on one scale for all measures and words: from 0 to
-    the largest share; framed cells made the word less probable. Below the bars or maps are the
-    rank correlations for this word and their mean over all words, and for each word the share of
-    the source against the prefix.
+    For an image, the shares are maps on one scale for all measures and words, from 0 to the largest
+    share; framed cells made the word less probable. Below the bars or maps are the rank
+    correlations for this word and their mean over all words, and for each word the share of the
+    source against the prefix.
 
     Raises:
         ModelError: no such word, or a trace without attributions.

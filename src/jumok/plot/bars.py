@@ -29,15 +29,15 @@ def row(
     layer: int | None = None,
     head: int | None = None,
 ) -> "Figure":
-    """One row: the scores before the softmax, the weights after it, and each key's norm.
+    """One row: the scores before the softmax, the weights after it, and the norm of each key.
 
     Args:
-        query: a row of the matrix, from 0; None: the one that the page opens with.
-        head: None: the page's, which is the one with the largest weight in its cell.
+        query: the index of the row, from 0; None: the row that the page shows first.
+        head: None: the head that the page shows, with the largest weight in its cell.
         part, layer: as in `alignment`.
 
     Raises:
-        ModelError: no such part, layer, head or row; a trace that kept weights only.
+        ModelError: no such part, layer, head or row; a trace with weights only.
     """
     site = chosen_site(trace, part, layer)
     rows = len(trace.axes[site.queries].tokens)
@@ -83,10 +83,10 @@ def _step_name(trace: Trace, site: Site, query: int) -> str:
 
 
 def switches(trace: Trace) -> "Figure":
-    """For each head, how the log-probability of what was written changes when it alone is off.
+    """The change of the log-probability of the output when each head is ablated alone.
 
     Raises:
-        ModelError: the trace has no such figures.
+        ModelError: the trace has no such values.
     """
     ablation = trace.findings.ablation or {}
     sites = [
@@ -116,7 +116,7 @@ def switches(trace: Trace) -> "Figure":
 
 
 def choices(trace: Trace) -> "Figure":
-    """The most probable tokens at each step, in percent; the token that was written is dark.
+    """The most probable tokens at each step, in percent; the written token is dark.
 
     Raises:
         ModelError: the trace has no steps.

@@ -28,13 +28,13 @@ NAMES = {
 
 
 def curves(*runs: Path | str, over: Over = "steps") -> "Figure":
-    """The loss of training and validation, and each validation score, of these runs.
+    """The training and validation loss of runs, and each of their validation scores.
 
-    A ring is around the validation whose model was kept. The training loss includes dropout and
-    label smoothing, so it may end above the validation loss.
+    A ring marks the validation whose model was kept. The training loss includes dropout and label
+    smoothing, so it may end above the validation loss.
 
     Raises:
-        DataError: a folder is not that of a run.
+        DataError: a folder is not a run.
         MissingExtraError: matplotlib is not installed.
     """
     return draw_curves(list(map(run_log, runs)), over)

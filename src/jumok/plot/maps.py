@@ -70,22 +70,23 @@ def alignment(
     scale: Scale = "one",
     rest: bool = False,
 ) -> "Figure":
-    """The map of a layer: queries down, keys across.
+    """The attention map of a layer: queries down, keys across.
 
     Args:
-        part: the kind of attention; None: cross-attention, or the first that the model has.
-        layer: from 0; None: that of the alignment setting, or the last.
-        value: the weights, or the norms of the attended values as shares of the row's sum.
-        reading: a target word's row is that of the step that writes it or of the one that reads
-            it; None: that of the model's alignment setting.
-        gold: gold links (source word, target word), which are framed. None: those in the trace,
-            with merely possible links dashed. By words only.
+        part: the attention kind; None: cross-attention, or the first kind of the model.
+        layer: from 0; None: the layer of the alignment setting, or the last.
+        value: the weights, or the norms of the attended values as shares of the sum of the row.
+        reading: the row of a target word: the step that writes it, or the step that reads it; None:
+            the alignment setting of the model.
+        gold: gold links (source word, target word), shown as frames. None: the gold alignment of
+            the trace, with possible links dashed. For words only.
         scale: the colours end at 1, or at the largest weight of this map.
-        rest: a last column for START, END and other tokens that are not words, and for a sink.
+        rest: add a last column for START, END, other tokens that are not words, and a sink.
 
     Raises:
-        ModelError: no such part, layer or head. MissingExtraError: matplotlib is not installed.
-        DataError: Hangul, and no font for it.
+        ModelError: no such part, layer or head.
+        MissingExtraError: matplotlib is not installed.
+        DataError: the words contain Hangul, and no font has it.
     """
     site = chosen_site(trace, part, layer)
     head = chosen_head(trace, site, head)
@@ -117,7 +118,7 @@ def head(
 
 
 def grid(trace: Trace, *, part: Part | None = None, scale: Scale = "one") -> "Figure":
-    """Every head of a part: a row of panels for each layer, all on one scale.
+    """Every head of an attention kind: one row of panels per layer, all on one scale.
 
     Args:
         part: as in `alignment`.
@@ -147,13 +148,13 @@ def grid(trace: Trace, *, part: Part | None = None, scale: Scale = "one") -> "Fi
 def pictures(trace: Trace, *, layer: int | None = None, head: HeadChoice | None = None) -> "Figure":
     """The image, then a copy for each token with the weights of the step that wrote the token.
 
-    All maps have one scale: from 0 to the largest weight of all steps.
+    All maps have the same scale: from 0 to the largest weight of all steps.
 
     Args:
         layer, head: as in `alignment`.
 
     Raises:
-        ModelError: the trace is not of a captioner.
+        ModelError: the trace is not from a captioner.
     """
     site = chosen_site(trace, "cross", layer)
     size = trace.axes[site.keys].grid

@@ -163,10 +163,11 @@ def with_fonts(figure: "Figure") -> "Figure":
 
 
 def save(figure: "Figure", file: Path | str) -> None:
-    """Writes the figure as SVG or PDF, in which texts stay texts, or as PNG.
+    """Writes the figure as SVG or PDF, with text as text, or as PNG.
 
     Raises:
-        ConfigError: another kind of file. DataError: the file cannot be written.
+        ConfigError: another kind of file.
+        DataError: the file cannot be written.
     """
     path = Path(file)
     if path.suffix not in FIGURE_SUFFIXES:

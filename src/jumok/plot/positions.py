@@ -38,11 +38,11 @@ def positions(trace: Trace, stack: str | None = None) -> "Figure":
     dimensions by distance, and its mean. ALiBi, relative: e^bias of each head by distance.
 
     Args:
-        trace: one with the analysis of the layers, as `jumok.trace` and `jumok look` make it.
-        stack: "encoder" or "decoder"; None: the first that has an encoding.
+        trace: one with the analysis of the layers, from `jumok.trace` or `jumok look`.
+        stack: "encoder" or "decoder"; None: the first with a position encoding.
 
     Raises:
-        ModelError: the trace has no position encodings, or not of this stack.
+        ModelError: the trace has no position encodings, or none of this stack.
         MissingExtraError: matplotlib is not installed.
     """
     name, place = _chosen_stack(trace, stack)

@@ -1,13 +1,13 @@
-"""How positions enter a model, and the sizes that a position encoding is built with.
+"""The interfaces of position encodings, and the sizes with which they are built.
 
 | enters    | where                                   | interface                                 |
 |-----------|-----------------------------------------|-------------------------------------------|
-| "vectors" | the vectors of words, in the embedding  | `VectorPositions`                         |
+| "vectors" | word vectors, in the embedding          | `VectorPositions`                         |
 | "heads"   | queries and keys, inside self-attention | `HeadProcess` (`attention/interfaces.py`) |
 | "scores"  | the scores, inside self-attention       | `ScoreBias` (`attention/interfaces.py`)   |
 
-The class of an encoding has the attribute `enters` and the class method `of`, which builds it for
-the sizes of a model.
+The class of an encoding has the attribute `enters`, and the class method `of`, which builds the
+encoding for the sizes of a model.
 """
 
 from dataclasses import dataclass
@@ -19,17 +19,18 @@ from jumok.shapes import Float, Tensor
 
 @dataclass(frozen=True)
 class PositionSizes:
-    """The sizes of the model that the positions are for.
+    """The sizes of the model for a position encoding.
 
     Attributes:
         dim: width of the model.
-        heads, head_dim: their number, and the width of one head's query.
+        heads: the number of heads.
+        head_dim: the width of the query of one head.
         length: the number of positions.
-        base: of the wavelengths of rotary positions.
-        scaling: how these reach further; None: they do not.
-        causal: whether queries see no later keys.
-        buckets: of relative positions, the rows of their table.
-        distance: from which on all of them are alike.
+        base: the base of the wavelengths of rotary positions.
+        scaling: the scaling of rotary positions to longer texts; None: no scaling.
+        causal: whether later keys are hidden from queries.
+        buckets: the number of rows of the table of relative positions.
+        distance: the distance from which relative positions are equal.
     """
 
     dim: int
@@ -45,10 +46,10 @@ class PositionSizes:
 
 @runtime_checkable  # the tests check annotations while they run
 class VectorPositions(Protocol):
-    """A vector for each position, which is added to the words or set beside them.
+    """A vector for each position, which is added to the word vector or appended to it.
 
     Attributes:
-        width: that of the vectors; it may be less than the model's.
+        width: the width of the vectors, which may be less than the model's.
     """
 
     @property

@@ -123,12 +123,13 @@ class System:
 
     @property
     def computed_by(self) -> dict[str, str]:
-        """What computes: its name, "torch" or "native", and its number format."""
+        """The name of the engine, "torch" or "native", and its number format."""
         return {"name": "torch", "precision": self._precision}
 
     def answer(self, given: Sequence[str]) -> list[Facts]:
-        """What the system makes of each text or image file, as plain JSON, with its own defaults:
-        the one call that all systems share.
+        """The result for each text or image file, as plain JSON, with the defaults of the system.
+
+        All systems have this call.
         """
         raise NotImplementedError
 

@@ -143,28 +143,28 @@ def load(
     engine: EngineName = "auto",
     threads: int = 0,
 ) -> System:
-    """The trained model in this folder, ready for its task; several become an ensemble.
+    """Loads the trained model in this folder, ready for its task; several become an ensemble.
 
         model = jumok.load("runs/NAME/model", kind=jumok.Translator)
 
     Args:
         folders: bundles, such as "runs/NAME/model".
-        kind: the expected class, which type checkers then know. Without it any model is loaded: one
-            for translation becomes a Translator.
+        kind: the expected class, which is also the type for type checkers. None: any model; a
+            translation model becomes a Translator.
         device: "auto" is a GPU if one is available.
-        precision: "bf16" is up to twice as fast on processors with native bfloat16; "int8", of the
-            native engine alone, is faster still; "auto" is there that of the bundle, otherwise
-            "fp32".
-        engine: "auto" is the native engine where it serves the model: on a CPU it is several times
-            faster than torch, and in "fp32" gives the same answers. The models on torch are loaded
-            when they are first read (`model.models`, `model.modules()`, `jumok.record`); torch
-            computes once they are hooked or changed, with every hook and change.
-        threads: of the native engine; 0: one for each core.
+        precision: "bf16" is up to twice as fast on CPUs that support bfloat16; "int8" needs the
+            native engine and is faster still; "auto" is the bundle's format on the native engine,
+            and "fp32" on torch.
+        engine: "auto" is the native engine if it supports the model: on a CPU it is several times
+            faster than torch, and gives the same answers in "fp32". The models on torch are loaded
+            at the first access (`model.models`, `model.modules()`, `jumok.record`); once they are
+            hooked or changed, torch computes, with all hooks and changes.
+        threads: threads of the native engine; 0: one per core.
 
     Raises:
-        BundleError: a bundle is missing, damaged or unsafe, its task is not known, or it is of
-            another kind than the expected one.
-        ConfigError: the device does not exist, or the engine does not serve the model.
+        BundleError: a bundle is missing, damaged or unsafe, its task is unknown, or it is not of
+            the expected kind.
+        ConfigError: the device does not exist, or the engine does not support the model.
     """
     opened = open_model(*folders)
     system = opened.kind.entry("system")

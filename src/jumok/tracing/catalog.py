@@ -32,26 +32,26 @@ def trace(
     name: str = "model",
     segment: int | None = None,
 ) -> Trace:
-    """Traces what a loaded model attends to in a text or an image, and what it predicts.
+    """Traces the attention of a loaded model in a text or an image, and its predictions.
 
-    A translator's output is that of `translate`. A text without a word is copied, and has no sites.
+    The output of a translator is that of `translate`. A text without a word is copied, and has no
+    sites.
 
     Args:
         given: a text, or the path of an image.
-        target: what is to be written or chosen, as a text or as tokens; None: the model's own
-            choice.
-        level: "qk" keeps queries, keys and values besides the weights; "full" also the streams.
-        change: changes to the model meanwhile: heads ablated, words masked, weights set.
-        prefix: tokens that the output has to begin with.
-        segment: which segment is traced of a text that a translator reads in several, from 0; None:
-            the first with a word, and for a target the whole text.
+        target: the output to force, as a text or as tokens; None: the model's own output.
+        level: "qk" also records queries, keys and values; "full" also the residual streams.
+        change: changes to the model during the trace: ablated heads, masked words, set weights.
+        prefix: the forced first tokens of the output.
+        segment: the index of the segment to trace, from 0, if a translator reads the text in
+            several. None: the first segment with a word, or with a target the whole text.
         extras: further analyses, and a callable that may cancel the work.
 
     Raises:
         ConfigError: a target was given to a model without an output layer.
-        DataError: a text is empty, or is longer than the model reads at once; an image cannot be
-            read; there is no such label, token or segment.
-        ModelError: the model has no attention, or not the heads that are named.
+        DataError: a text is empty, or longer than the model reads at once; an image cannot be
+            read; the label, token or segment does not exist.
+        ModelError: the model has no attention, or not the named heads.
     """
     tracer = tracer_of(system)
     request = TraceRequest(

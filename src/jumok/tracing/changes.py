@@ -38,23 +38,23 @@ def changed(
         with jumok.changed(model, heads_off=["cross 2.3", "encoder 1"]):
             model.translate(["I am a student."])
 
-    The change holds for everything that is done with the model in the block, in this thread only;
-    blocks may be nested. Each model of an ensemble is changed.
+    The change applies to every use of the model in the block, in this thread only; blocks may be
+    nested. Every model of an ensemble is changed.
 
     Args:
         heads_off: heads whose output is set to zero before the output projection. "cross 2.3" is
-            layer 2, head 3 of the cross-attention, both counted from 1, as `jumok heads` and the
-            page name them; "cross 2" is every head of the layer. The kinds are "cross", "encoder",
-            "decoder" and "image"; "2.3" is enough where the model has only one. Or a mapping from
-            the path of a module to numbers of heads, from 0, as `Trace.sites` has them.
+            layer 2, head 3 of the cross-attention, both counted from 1, as in `jumok heads` and the
+            page; "cross 2" is every head of the layer. The kinds are "cross", "encoder",
+            "decoder" and "image"; "2.3" is enough if the model has only one kind. Or a mapping from
+            the path of a module to head indices, from 0, as in `Trace.sites`.
         words_off: positions of the input, from 0, whose word vectors are set to zero in every text
-            of the block; for a captioner cells of the image.
-        weights: for a head, or a whole layer, and the position of a query (from 0), the weights of
-            the keys, from the first; they are normalised to a sum of 1, and further keys get 0.
+            of the block; for a captioner, cells of the image.
+        weights: by head, or whole layer, and query position (from 0): the weights of the keys from
+            the first on. They are normalized to a sum of 1; further keys get 0.
 
     Raises:
-        ModelError: the model has no attention, or not the heads or positions that are named, or the
-            weights are not attention weights; heads are named, and an attention module has no role.
+        ModelError: the model has no attention, or no such heads or positions; the weights are not
+            attention weights; heads are named, and an attention module has no role.
     """
     with ExitStack() as stack:
         for each in model.modules() if isinstance(model, System) else [model]:
@@ -80,25 +80,25 @@ def patched(
     *,
     positions: Sequence[int] | None = None,
 ) -> Iterator[None]:
-    """Replaces vectors inside a Transformer while it works: activation patching and steering.
+    """Replaces vectors inside a Transformer during its computation: activation patching, steering.
 
         with jumok.patched(model, {"decoder.blocks.1": lambda stream: stream + direction}):
             model.translate(["I am a student."])
 
-    Like `changed`, for everything that is done in the block, and for this thread only.
+    Like `changed`, it applies to every use of the model in the block, in this thread only.
 
     Args:
-        patches: by path. "decoder.blocks.1" is the residual stream after the decoder's second
-            block, (batch new dim); in decoding new is 1. "decoder.blocks.1.cross_attention" is the
-            output of each head before the output projection, (batch heads new value_dim). The patch
-            is a function of these vectors that returns those to use, or an array for the positions
-            from the first, such as `Trace.streams["decoder"][2]` of another run: row 2 is the
-            stream after the second block.
-        positions: the positions that are replaced, from 0 (START is one where there is one); None:
-            all, or all that an array has.
+        patches: by path. "decoder.blocks.1" is the residual stream after the second block of the
+            decoder, (batch new dim); in decoding new is 1. "decoder.blocks.1.cross_attention" is
+            the output of each head before the output projection, (batch heads new value_dim). The
+            patch is a function that maps these vectors to their replacement, or an array for the
+            positions from the first on, such as `Trace.streams["decoder"][2]` of another run: row 2
+            is the stream after the second block.
+        positions: the positions to replace, from 0 (START is one if the text has it); None: all, or
+            all positions of an array.
 
     Raises:
-        ModelError: there is no such path, or the vectors do not have the model's sizes.
+        ModelError: the path does not exist, or the vectors do not have the sizes of the model.
     """
     with ExitStack() as stack:
         for each in model.modules() if isinstance(model, System) else [model]:

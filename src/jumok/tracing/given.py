@@ -42,27 +42,27 @@ def trace_of(
     tolerance: float | None = TOLERANCE,
     name: str = "model",
 ) -> Trace:
-    """A trace of attention weights that were computed elsewhere, by any program.
+    """A trace of attention weights from any program.
 
         trace = jumok.trace_of(weights, ["the", "cat", "sat"])   # (layers heads query key)
         jumok.page(trace).save("page.html")
 
     Args:
         attentions: weights after the softmax and before dropout: (layers heads query key), or a
-            list of layers (heads query key), each of which may have a batch axis of 1 in front; or
-            a mapping from the attention kinds "encoder", "decoder", "cross" and "image" to these.
+            list of layers (heads query key), each with an optional leading batch axis of 1; or a
+            mapping from the attention kinds "encoder", "decoder", "cross" and "image" to these.
             A single array is cross-attention if there are key tokens, otherwise self-attention:
             of a decoder if no query attends to a later key, of an encoder if one does.
-        tokens: those of the queries; for an encoder alone its own. An `Axis` also groups them to
-            words, or arranges them as the cells of an image.
-        key_tokens: those of the source that cross-attention attends to; None: there is none.
+        tokens: the tokens of the queries; for a lone encoder, its own tokens. An `Axis` also groups
+            them to words, or arranges them as the cells of an image.
+        key_tokens: the source tokens, to which cross-attention attends; None: no cross-attention.
         allowed: (query key), True where the mask permits attention; None: everywhere, except that
-            a decoder's later keys are masked if they have no weight.
-        tolerance: how much the sum of a row may differ from 1, unless all of it is 0; None: rows
-            need not sum to 1.
+            the later keys of a decoder are masked if they have no weight.
+        tolerance: the permitted difference of the sum of a row from 1, unless the row is all 0;
+            None: rows need not sum to 1.
 
     Raises:
-        ModelError: the shapes do not fit the tokens, or these are not attention weights.
+        ModelError: the shapes do not fit the tokens, or the arrays are not attention weights.
     """
     queries = _axis(tokens)
     keys = None if key_tokens is None else _axis(key_tokens)

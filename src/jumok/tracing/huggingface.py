@@ -38,28 +38,28 @@ def from_transformers(
     max_new_tokens: int = MOST_GENERATED,
     name: str = "",
 ) -> Trace:
-    """Traces what a model of transformers attends to in a text, for page, figures and tables.
+    """Traces the attention of a model of transformers in a text, for pages, figures and tables.
 
         model = AutoModelForCausalLM.from_pretrained(folder, attn_implementation="eager")
         trace = jumok.from_transformers(model, AutoTokenizer.from_pretrained(folder), "The cat")
 
-    The weights are those of `output_attentions=True`. The steps, with their five most probable
-    tokens, are: for a causal model every token of the text and of its continuation; for an
-    encoder and a decoder the tokens of the output; for a masked model the gaps of the text, written
-    as the tokenizer's mask token; for a classifier of texts the label.
+    The weights are those of `output_attentions=True`. Each step has its five most probable tokens.
+    The steps are: for a causal model, every token of the text and its continuation; for an
+    encoder-decoder model, the tokens of the output; for a masked model, the gaps of the text,
+    written as the mask token of the tokenizer; for a text classifier, the label.
 
     Args:
-        model: a causal model (GPT-2, Llama), an encoder and a decoder (Marian, T5), or an encoder
+        model: a causal model (GPT-2, Llama), an encoder-decoder model (Marian, T5), or an encoder
             (BERT), in evaluation mode and with eager attention.
-        target: the continuation, the output, a token for each gap, or the label; None: what the
-            model generates without sampling (with the beam of its generation config), or the most
-            probable.
-        max_new_tokens: the most tokens that are generated; 0: a causal model only reads.
+        target: the continuation, the output, a token for each gap, or the label; None: the output
+            that the model generates without sampling (with the beam of its generation config), or
+            the most probable one.
+        max_new_tokens: the maximum number of generated tokens; 0: a causal model only reads.
 
     Raises:
         DataError: the text has no token or is too long, or the target does not fit.
-        ModelError: this is not a model of transformers, it is in training mode, or it does not
-            return its attention weights.
+        ModelError: not a model of transformers, a model in training mode, or one that does not
+            return attention weights.
     """
     config = getattr(model, "config", None)
     if config is None or getattr(config, "model_type", None) is None:

@@ -35,33 +35,33 @@ def record(
     name: str = "model",
     each: Callable[[Trace], None] | None = None,
 ) -> Iterator[Recording]:
-    """Records what the model attends to inside the block, in whatever way it is used there.
+    """Records the attention of a model for every use inside the block.
 
         with jumok.record(model, level="qk") as recording:
             model.translate(["I am a student."], beam=5)
         recording.trace.save("t.npz")
 
-    The recording is empty until the block ends; then it has the traces of all inputs in their
-    order, segment by segment where a text was read in several (`Trace.segment`), and
-    `recording.trace` is that of the first one and of the best output for it. `Trace.tree` has every
-    hypothesis that was in the beam, unless strings were kept that search alone did not write.
+    The recording is empty until the block ends. Then it has the traces of all inputs in their
+    order, segment by segment if a text was read in several segments (`Trace.segment`);
+    `recording.trace` is the trace of the first input with its best output. `Trace.tree` has every
+    hypothesis that was in the beam, unless kept strings were written by other means than search.
 
-    Many sentences need a gigabyte and more. `each` receives every trace as soon as it is finished,
-    batch by batch, and none is kept:
+    Many sentences need a gigabyte or more. `each` receives every trace as soon as it is complete,
+    batch by batch, and no trace is kept:
 
         with jumok.record(model, each=lambda trace: trace.save(f"{trace.index}.npz")):
             model.translate(sentences)
 
-    Outputs are the same as without a recording. What other threads do with the model is not
-    recorded. If the model is an ensemble, its first model is recorded. A model may be recorded
-    while it is trained; its attention weights are then recorded before dropout.
+    The outputs are the same as without a recording. Uses of the model in other threads are not
+    recorded. An ensemble is recorded by its first model. A model may be recorded during training;
+    its attention weights are then recorded before dropout.
 
     Args:
-        system: a loaded model, or only the torch module: tokens are then shown by their ids.
-        level: "weights"; "qk" also keeps queries, keys, values and norms; "full" also the streams
-            (`Trace.streams`).
-        each: is called with each trace; its own use of the model is not recorded. None: all traces
-            are kept.
+        system: a loaded model, or a torch module, whose tokens are shown by their ids.
+        level: "weights"; "qk" also records queries, keys, values and norms; "full" also the
+            residual streams (`Trace.streams`).
+        each: called with each trace; its own use of the model is not recorded. None: all traces are
+            kept.
 
     Raises:
         ModelError: the model has no attention, or an attention module without a role.

@@ -55,20 +55,19 @@ def states_of(
         states = jumok.states_of(model, texts, layer=2)
         probe, *_ = np.linalg.lstsq(states.vectors, states.position)
 
-    The stream is that of the encoder, or for a language model of its decoder. In a post-norm model
-    it is what the layer's last norm returns, in a pre-norm model what no norm was applied to. The
-    texts stay in their order; a text that is longer than the model reads at once is read in
-    segments, and by a language model in windows that overlap by half. Memory: tokens x dim x 4
-    bytes, and what one batch needs.
+    The stream is that of the encoder, or of the decoder of a language model: in a post-norm model
+    after the last norm of the layer, in a pre-norm model before any norm. The texts stay in their
+    order; a text longer than the context of the model is read in segments, and by a language model
+    in windows that overlap by half. Memory: tokens x dim x 4 bytes, plus the memory of one batch.
 
     Args:
-        system: a translator, a masked model, a text classifier, a language model, or a kind from
-            outside with `read_texts`.
+        system: a translator, a masked model, a text classifier, a language model, or a kind of your
+            own with `read_texts`.
         layer: 0 is the embedding, i the stream after layer i.
         batch_size: in texts.
 
     Raises:
-        ModelError: another kind of model, one without Transformer blocks, or without such a layer.
+        ModelError: another kind of model, a model without Transformer blocks or without this layer.
     """
     if not isinstance(system, ReadsTexts):
         raise ModelError(

@@ -20,24 +20,24 @@ def train(
     resume: bool = False,
     screen: Log | None = None,
 ) -> Result:
-    """Trains a model; the best one becomes the bundle runs/NAME/model.
+    """Trains a model, and writes the best one to the bundle runs/NAME/model.
 
         result = jumok.train("smallworld-en-ko", overrides=["training.minutes=3"])
         model = jumok.load(result.model, kind=jumok.Translator)
 
     Args:
-        recipe: a config, a recipe's file, or the name of one that comes with jumok.
-        runs: the folder of all runs.
-        overrides: as --set: "training.steps=2000". Only for a file or a name.
-        resume: continue from the run's last checkpoint.
-        screen: is called after every step; None: a line of progress.
+        recipe: a config, a recipe file, or the name of a built-in recipe.
+        runs: the folder in which each run gets a subfolder.
+        overrides: as for --set: "training.steps=2000". Only for a file or a name.
+        resume: continue from the last checkpoint of the run.
+        screen: called after every step; None: a progress line.
 
     Raises:
-        ConfigError: the recipe cannot be followed, the name is taken, or another process is
-            training there.
+        ConfigError: the recipe is invalid, its name is taken, or another process trains in its
+            folder.
         DataError: a corpus cannot be read.
         BundleError: there is no complete checkpoint to resume from, or a bundle cannot be written.
-        TrainingError: divergence, or a disk that refuses.
+        TrainingError: the training diverged, or a file could not be written.
     """
     runs = Path(runs)
     config = (

@@ -276,8 +276,11 @@ def report(judged: dict[str, list[JudgedAlignment]], gold: GoldFigures, grid: Gr
         korean=gold.korean,
         there=there,
         models=joined(
-            T("model", name=NAMES[name], error=errors[name], crosses=crosses[name])
-            for name in errors
+            (
+                T("model", name=NAMES[name], error=errors[name], crosses=crosses[name])
+                for name in errors
+            ),
+            "; ",
         ),
         diagonal=gold.diagonal,
     )

@@ -20,7 +20,7 @@ from random import Random
 import smallworld
 from jumok.config.data import TokenizerConfig
 from jumok_lectures.findings import Findings, Series, Setting
-from jumok_lectures.judging import Condition, cells, differences, with_interval
+from jumok_lectures.judging import Condition, cells, differences, in_words
 from jumok_lectures.small import Small, Trained, trained
 from jumok_lectures.texts import Texts
 from jumok_lectures.world import SEED, words
@@ -177,10 +177,10 @@ def report(curves: dict[str, list[list[float]]], parameters: dict[str, int]) -> 
         ],
         lengths=lengths,
         lengths_last=lengths[-1],
-        widths=", ".join(map(str, WIDTHS)),
+        widths=WIDTHS,
         lost=list(lost.values()),
-        first=", ".join(with_interval([curve[0] for curve in curves[name]]) for name in NAMES),
-        last=", ".join(map(with_interval, longest.values())),
+        first=", ".join(in_words([curve[0] for curve in curves[name]]) for name in NAMES),
+        last=", ".join(map(in_words, longest.values())),
     )
 
 

@@ -30,7 +30,9 @@ def run(setting: Setting) -> Findings:
     mask = masking.readings(setting.seeds)
     gap = concatenated(setting.seed)
     (heads,) = (slip for slip in slips if slip.place == "000:100")
-    readings = joined([T("reading", mask=each.name, share=each.told) for each in mask.values()])
+    readings = joined(
+        (T("reading", mask=each.name, share=each.told) for each in mask.values()), "; "
+    )
     return T.findings(
         rows=[
             *([slip.place, slip.quote, _right(slip), slip.computed] for slip in slips),

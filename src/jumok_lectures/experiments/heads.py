@@ -9,7 +9,7 @@ Source: Vaswani et al. 2017, section 3.2.2 and table 3 (A); lectures 001, 002.
 
 from jumok_lectures.contest import COLUMNS, contest
 from jumok_lectures.findings import Findings, Setting
-from jumok_lectures.judging import mean, relative_gains
+from jumok_lectures.judging import compared, mean, relative_gains
 from jumok_lectures.small import SIZES, Small
 from jumok_lectures.texts import Texts
 
@@ -27,7 +27,6 @@ def run(setting: Setting) -> Findings:
     made = contest(variants, NAMES, setting)
     gains = {name: relative_gains(made.losses("1"), made.losses(name)) for name in ("2", "4", "8")}
     full_gain = relative_gains(made.losses("4"), made.losses("4 full"))
-    gain = mean(full_gain)
     extra = made.runs["4 full"][0].parameters / made.runs["4"][0].parameters - 1.0
     return T.findings(
         rows=[[NAMES[name], *made.row(name)] for name in NAMES],
@@ -40,7 +39,7 @@ def run(setting: Setting) -> Findings:
         ],
         panels=[made.bars(), made.curves(T("title"))],
         columns=[T.column("heads"), *COLUMNS],
-        gains=list(gains.values()),
-        wide=T("lower", share=gain) if gain >= 0 else T("higher", share=-gain),
+        gains=[compared(each) for each in gains.values()],
+        wide=compared(mean(full_gain)),
         extra=extra,
     )

@@ -86,7 +86,7 @@ def report(losses: dict[str, list[float]], vectors: Sequence[Vector]) -> Finding
     highest = {name: own[RATES[-1]] for name, own in by_rate.items()}
     tops = {name: own[best[name]] for name, own in by_rate.items()}
     moments = {
-        name: f"{centre:z.2f}, {deviation:z.2f}"
+        name: T("moments", centre=centre, deviation=deviation)
         for name, (centre, deviation) in vars(vectors[0]).items()
     }
     far = [max(abs(each.normalised[0]), abs(each.normalised[1] - 1.0)) for each in vectors]

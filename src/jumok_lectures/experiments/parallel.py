@@ -226,10 +226,8 @@ def report(runs: list[list[Timed]], counts: Counts) -> Findings:
         ],
         first=COUNTED[0],
         last=COUNTED[-1],
-        gru=counts.gru_chain,
-        gru_last=counts.gru_chain[-1],
-        attention=counts.attention_chain,
-        attention_last=counts.attention_chain[-1],
+        gru=grown(counts.gru_chain[0], counts.gru_chain[-1]),
+        attention=grown(counts.attention_chain[0], counts.attention_chain[-1]),
         faster=faster,
         sentence=SENTENCE,
         lengths_last=LENGTHS[-1],
@@ -237,6 +235,15 @@ def report(runs: list[list[Timed]], counts: Counts) -> Findings:
         exact=power(LENGTHS, [float(each) for each in counts.attention]),
         powers=powers,
     )
+
+
+def grown(first: int, last: int) -> Text:
+    """ "grows from 42 to 322", or "stays at 12"."""
+    if first == last:
+        return T("stays", first=first)
+    if last > first:
+        return T("grows", first=first, last=last)
+    return T("falls", first=first, last=last)
 
 
 def _growth(chains: list[int]) -> float:

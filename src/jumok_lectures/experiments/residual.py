@@ -17,7 +17,7 @@ from jumok.training.objectives import translation
 from jumok_lectures.contest import COLUMNS, Contest, contest
 from jumok_lectures.depth import without_residuals_in_encoder
 from jumok_lectures.findings import Findings, Series, Setting
-from jumok_lectures.judging import cells, relative_gains
+from jumok_lectures.judging import cells, compared, relative_gains
 from jumok_lectures.small import Small, Trained, first_batch
 from jumok_lectures.texts import Texts
 
@@ -115,9 +115,9 @@ def report(made: Contest, gradients: dict[str, list[list[float]]]) -> Findings:
         ],
         columns=[T.column("model"), *COLUMNS, T.column("gradient_first_layer_last"), COLUMNS[-1]],
         needed=shares,
-        gained=gains,
+        gained=compared(gains),
         losses={name: made.loss(name) for name in NAMES},
-        later=later,
+        later=compared(later),
         times=LONGER,
         deep=DEEP,
         falls=falls,

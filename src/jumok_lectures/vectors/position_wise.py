@@ -30,7 +30,7 @@ from jumok.shapes import States, Tensor
 from jumok_lectures.findings import Findings, Setting
 from jumok_lectures.fitting import fit
 from jumok_lectures.judging import differences, mean
-from jumok_lectures.text import same
+from jumok_lectures.text import Text, same
 from jumok_lectures.texts import Texts
 
 T = Texts("position-wise")
@@ -137,6 +137,11 @@ def solved(relu: bool, attends: bool, seed: int, steps: int) -> float:
         return 1.0 - float(loss(TESTED)) / math.log(2.0)
 
 
+def elsewhere(share: float) -> Text:
+    """The largest change of another output."""
+    return T("changed", share=share) if share > 0.0 else T("unchanged")
+
+
 def run(setting: Setting, steps: int = 400) -> Findings:
     """Every layer, and the block with and without its nonlinearity."""
     seeds: dict[str, list[tuple[float, float, float]]] = defaultdict(list)
@@ -182,7 +187,7 @@ def run(setting: Setting, steps: int = 400) -> Findings:
         ],
         own=len(own),
         least=min(least),
-        others=max(others),
+        others=elsewhere(max(others)),
         control=mean(control),
         alone=mean(alone),
         linear=abs(mean(linear)),

@@ -19,6 +19,7 @@ import torch
 
 from jumok.shapes import Float, Tensor
 from jumok_lectures.findings import Findings, Series, Setting
+from jumok_lectures.text import Text
 from jumok_lectures.texts import Texts
 
 T = Texts("rotation")
@@ -115,6 +116,11 @@ def measure(kind: str) -> Shifted:
     return Shifted(missed, nearest, drift, float(code.abs().max()))
 
 
+def found_by(share: float) -> Text:
+    """The most positions that one of the matrices finds."""
+    return T("finds_some", share=share) if share > 0.0 else T("finds_none")
+
+
 def run(setting: Setting) -> Findings:
     """Nothing here is left to chance: the seeds are not used."""
     setting.say("position codes")
@@ -158,7 +164,7 @@ def run(setting: Setting) -> Findings:
         exact=exact,
         found=min(both.found),
         missed=min(sines.missed),
-        max_found=max(sines.found),
+        finds=found_by(max(sines.found)),
         drift=min(sines.drift),
         max_drift=max(both.drift),
     )

@@ -12,7 +12,8 @@ Answers = Annotated[
     Path | None,
     typer.Argument(
         metavar="FILE",
-        help="Notebook or Python file with the answers (default: the chapter's notebook here).",
+        help="Notebook or Python file with the answers (default: the chapter's notebook in the "
+        "current folder).",
     ),
 ]
 
@@ -39,7 +40,7 @@ def course(context: typer.Context, lang: Lang = USUAL) -> None:
 
 @app.command("open")
 def open_(number: Number, lang: Lang = USUAL) -> None:
-    """Write a chapter's notebook into the current folder."""
+    """Write the notebook of a chapter into the current folder."""
     from jumok_lectures.course.chapters import find, write_notebook
 
     typer.echo(write_notebook(find(number), lang, Path()))
@@ -47,7 +48,10 @@ def open_(number: Number, lang: Lang = USUAL) -> None:
 
 @app.command()
 def check(number: Number, file: Answers = None, lang: Lang = USUAL) -> None:
-    """Check the answers to a chapter's exercises. Exit code 1: not all are right."""
+    """Check the answers to the exercises of a chapter.
+
+    Exit code 1: an answer is wrong or missing.
+    """
     from jumok_lectures.course.chapters import find
     from jumok_lectures.course.checking import check_file
 
@@ -62,7 +66,7 @@ def check(number: Number, file: Answers = None, lang: Lang = USUAL) -> None:
 
 @app.command()
 def solution(number: Number) -> None:
-    """Print the code that answers a chapter's exercises."""
+    """Print the code that solves the exercises of a chapter."""
     from jumok_lectures.course.catalog import solutions
     from jumok_lectures.course.chapters import find
 

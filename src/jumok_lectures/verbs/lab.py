@@ -18,20 +18,25 @@ if TYPE_CHECKING:
 
 Name = Annotated[str, typer.Argument(help="Name of the lab (default: list all labs).")]
 All = Annotated[bool, typer.Option("--all", help="Run every lab.")]
-Full = Annotated[bool, typer.Option("--full", help="Run the long form.")]
-Folder = Annotated[Path, typer.Option(help="Output folder of plots and results.")]
+Full = Annotated[bool, typer.Option("--full", help="Run the long form of the lab.")]
+Folder = Annotated[Path, typer.Option(help="Output folder for plots and results.")]
 Page = Annotated[
-    Path | None, typer.Option(help="Write a Markdown page of all labs with results in --folder.")
+    Path | None,
+    typer.Option(help="Write a Markdown page about all labs that have results in --folder."),
 ]
-Seed = Annotated[int, typer.Option(min=0, max=2**31, help="The first seed.")]
+Seed = Annotated[int, typer.Option(min=0, max=2**31, help="First seed.")]
 Seeds = Annotated[
-    int, typer.Option(min=1, max=100, help="Number of seeds; one alone gives no intervals.")
+    int,
+    typer.Option(
+        min=1, max=100, help="Number of seeds; a single seed gives no confidence intervals."
+    ),
 ]
 Encoder = Annotated[
     Path | None,
     typer.Option(
-        help="A trained model: for coreference a bundle or a BERT in a Hugging Face folder "
-        "(config.json, model.safetensors, tokenizer.json), for context a Transformer translator."
+        help="Trained model: for coreference, a bundle or a BERT in a Hugging Face folder "
+        "(config.json, model.safetensors, tokenizer.json); for context, a Transformer "
+        "translator."
     ),
 ]
 Threads = Annotated[int, typer.Option(min=0, max=1024, help="CPU threads; 0 = all cores.")]
@@ -54,8 +59,9 @@ def lab(
 ) -> None:
     """Test a claim of the lectures on this machine.
 
-    Prints a table and one sentence: whether the claim holds here, and by how
-    much. Writes NAME.svg, NAME.png and NAME.json to --folder.
+    Prints a table and one sentence: whether the claim holds in this
+    experiment, and by how much. Writes NAME.svg, NAME.png and NAME.json to
+    --folder.
 
       jumok lab scale
       jumok lab alignment --lang ko
@@ -115,10 +121,11 @@ def _run(one: "Lab", setting: "Setting", folder: Path, lang: Language) -> None:
     screen.print(f"\n{one.name}: {one.title.of(lang)}", style="bold")
     for quote in one.quotes:
         screen.print(f"{quote.place}  {quote.words}", soft_wrap=True, markup=False)
-    screen.print(one.claim.of(lang), soft_wrap=True)
-    screen.print(f"{one.would_fail.of(lang)}\n", soft_wrap=True)
-    from jumok_lectures.report import run
+    from jumok_lectures.report import HEADINGS, run
 
+    screen.print(f"{HEADINGS['claim'].of(lang)}: {one.claim.of(lang)}", soft_wrap=True)
+    screen.print(f"{HEADINGS['would fail'].of(lang)}:", soft_wrap=True)
+    screen.print(f"{one.would_fail.of(lang)}\n", soft_wrap=True, markup=False)
     report = run(one, setting, folder, lang)
     show(report.findings, lang)
     for line in (report.note, f"{', '.join(map(str, report.files))} ({report.seconds:.0f} s)"):

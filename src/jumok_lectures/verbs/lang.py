@@ -9,7 +9,7 @@ from jumok.environment import Language, language
 Lang = Annotated[
     Language,
     typer.Option(
-        help="Language of the output (default: that of the system).",
+        help="Language of the output (default: the system's language).",
         envvar="JUMOK_LANG",
         show_default=False,
     ),

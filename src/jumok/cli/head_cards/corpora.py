@@ -33,15 +33,15 @@ class CorpusArgs:
         task: the task of the models.
     """
 
-    source: Path | None = option(None, "Text, one sentence per line.", "--source", "-s")
-    target: Path | None = option(None, "Its translation, line-aligned.", "--target", "-t")
+    source: Path | None = option(None, "Text file, one sentence per line.", "--source", "-s")
+    target: Path | None = option(None, "Translation of --source, line-aligned.", "--target", "-t")
     data: Path | None = option(None, DATA, "--data", "-d")
     images: Path | None = option(None, IMAGES)
     columns: str | None = option(None, GOLD_COLUMNS)
     gold: Path | None = option(None, GOLD)
     most: int | None = option(
         None,
-        "Use only the first N pairs, texts or images.",
+        "Use only the first N sentence pairs, texts or images.",
         "--sentences",
         minimum=1,
         maximum=LARGEST_COUNT,

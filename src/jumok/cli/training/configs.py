@@ -40,14 +40,14 @@ FILES_OF_TASK = {
 class RunArgs:
     """The run."""
 
-    name: str | None = option(None, "Name of the run (default: the recipe's).")
+    name: str | None = option(None, "Name of the run (default: the name of the recipe).")
     changes: list[str] | None = option(
-        None, "Change a key of the recipe: training.steps=2000. Repeatable.", "--set"
+        None, "Change a key of the recipe, such as training.steps=2000. Repeatable.", "--set"
     )
     resume: bool = option(False, "Resume from the last checkpoint.")
     threads: int = option(
         0,
-        "CPU threads of each process; 0 = training.threads, or all cores.",
+        "CPU threads per process; 0 = training.threads, or all cores.",
         minimum=0,
         maximum=1024,
     )

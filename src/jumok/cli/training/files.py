@@ -15,59 +15,61 @@ class TrainingFiles:
     """What is trained on, where no recipe says it."""
 
     source: Path | None = option(
-        None, "Train without a recipe: sentences, one per line (.gz, .zst too)."
+        None, "Train without a recipe: text file, one sentence per line; .gz or .zst also work."
     )
-    target: Path | None = option(None, "Their translations, line-aligned.")
+    target: Path | None = option(None, "Translation of --source, line-aligned.")
     data: Path | None = option(None, DATA, "--data", "-d")
     from_: list[str] | None = option(
         None,
-        "A model to train further: the folder of its bundle. Or, in --data, the language of the "
-        "source or the name of its column. Repeatable, for both.",
+        "Model to train further: the folder of its bundle. With --data, also the source language "
+        "or the name of the source column; to give both, repeat the option.",
     )
     to: str | None = option(None, TO)
     columns: str | None = option(
         None,
-        "In --data: columns of the text and of its translation (default: those of --from and --to, "
-        "or 0,1).",
+        "With --data: columns of the text and its translation (default: the columns of --from and"
+        " --to, or 0,1).",
     )
     text: list[Path] | None = option(
         None,
-        "Train a language model without a recipe: plain text (.gz, .zst too). Repeatable.",
+        "Train a language model without a recipe: plain text file; .gz or .zst also work. "
+        "Repeatable.",
     )
     documents: Literal["file", "line", "blank-line"] | None = option(
         None,
-        "A document of --text: a whole file, a line, or the lines between two blank ones (default: "
-        "file).",
+        "With --text: the unit of a document: the whole file, a line, or the lines between blank "
+        "lines (default: file).",
     )
     mix: float | None = option(
         None,
-        "With --from MODEL: the share of each batch from the data that the model was trained on, 0 "
-        "to below 1 (default: 0).",
+        "With --from MODEL: share of the model's original training data in each batch, from 0 to "
+        "below 1 (default: 0).",
     )
     check_: list[Path] | None = option(
         None,
-        "With --from MODEL: text that the model should not forget, scored before and after: a "
-        "file as of --data, or of a translator the sources and then, in a second --check, their "
-        "translations. Repeatable.",
+        "With --from MODEL: test data, scored before and after training to measure forgetting: "
+        "one file as for --data, or, for a translator, a source file and a target file, each with"
+        " its own --check.",
         "--check",
     )
     freeze: list[str] | None = option(
         None,
-        "With --from MODEL: parameters that stay as they are, such as 'encoder.*'. Repeatable.",
+        "With --from MODEL: parameters to freeze, such as 'encoder.*'. Repeatable.",
         metavar="PATTERN",
     )
     lora: int | None = option(
         None,
-        "With --from MODEL: train low-rank additions to the layers of attention and feed-forward "
-        "alone, of this rank (such as 16). The model that is written has them merged.",
+        "With --from MODEL: train only low-rank updates (LoRA) of this rank, such as 16, for the "
+        "attention and feed-forward layers. They are merged into the saved model.",
         minimum=1,
         maximum=LARGEST_COUNT,
         metavar="RANK",
     )
     grow_vocabulary: int | None = option(
         None,
-        "With --from MODEL: add up to this many words of the new data to the vocabulary, those "
-        "that are now cut into the most subwords. Translators with one SentencePiece model.",
+        "With --from MODEL: add up to this number of words of the new data to the vocabulary, "
+        "first those split into the most subwords. Only for translators with one SentencePiece "
+        "model.",
         minimum=1,
         maximum=LARGEST_COUNT,
         metavar="WORDS",

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 Images = Annotated[
     list[Path],
     typer.Argument(
-        help="Images (JPEG, PNG, ...) and folders of images; files of precomputed features for a "
-        "model that reads features."
+        help="Images (JPEG, PNG, ...) and folders of images; for a model that reads features, "
+        "files of precomputed features."
     ),
 ]
 
@@ -33,10 +33,10 @@ Images = Annotated[
 class CaptionOutput(Output):
     """What is printed besides the caption, and where."""
 
-    scores: bool = option(False, "Also print the ranking score.", panel=OUTPUT)
+    scores: bool = option(False, "Also print the score that ranks the hypotheses.", panel=OUTPUT)
     looks: bool = option(
         False,
-        "With --json: the attention map of each word, one weight per cell.",
+        "With --json: also print the attention map of each word, one weight per image cell.",
         panel=OUTPUT,
     )
 
@@ -51,11 +51,11 @@ def caption(
     written: Annotated[CaptionOutput, CaptionOutput()],
     machine: Annotated[EngineMachine, EngineMachine()],
 ) -> None:
-    """Describe images: one line each, with the file name, a tab and the caption.
+    """Caption images: print the file name, a tab and the caption of each image.
 
-    A file that cannot be read as an image gets an empty caption, and the
-    error is reported on stderr; the other images are still captioned.
-    With --json every image gives one object.
+    A file that cannot be read as an image gets an empty caption and an error
+    on stderr; the other images are still captioned. With --json, each image
+    gives one object.
 
       jumok caption MODEL holiday
 

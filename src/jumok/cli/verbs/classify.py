@@ -43,7 +43,10 @@ Items = Annotated[
 Top = Annotated[
     int,
     typer.Option(
-        min=1, max=LARGEST_COUNT, help="Labels to print for each item, best first.", metavar="N"
+        min=1,
+        max=LARGEST_COUNT,
+        help="Number of labels per item, most probable first.",
+        metavar="N",
     ),
 ]
 
@@ -58,9 +61,9 @@ def classify(
 ) -> None:
     """Classify images or texts.
 
-    Prints one line for each: the item, its label and the label's
-    probability. An item that cannot be read gets an empty label, and the
-    error is reported on stderr.
+    Prints one line for each item: the item, its label and the probability of
+    the label. An item that cannot be read gets an empty label and an error on
+    stderr.
 
       jumok classify runs/cifar10/model photos
 

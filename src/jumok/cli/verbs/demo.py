@@ -33,7 +33,7 @@ SENTENCES, LISTED = 300, 12
 def demo(
     folder: Annotated[Path, typer.Option(help="Output folder.")] = Path("demo"),
     minutes: Annotated[
-        float, typer.Option(min=0.05, max=10_000, help="Minutes of training.")
+        float, typer.Option(min=0.05, max=10_000, help="Training time in minutes.")
     ] = 3.0,
     open_: Annotated[
         bool, typer.Option("--open", help="Open the interactive page at the end.")
@@ -41,11 +41,11 @@ def demo(
 ) -> None:
     """Train a small English-Korean Transformer from scratch and inspect it.
 
-    Writes the built-in corpus, trains a model, translates unseen sentences,
-    draws a word alignment, and writes FOLDER/report.html, the interactive
-    page of one translation with the learning curves; with ziglang installed,
-    or from a wheel for this system, also FOLDER/translator.html, which
-    translates by itself.
+    Writes the built-in corpus, trains a model, translates unseen sentences
+    and draws a word alignment. FOLDER/report.html is the interactive page of
+    one translation, with the learning curves. FOLDER/translator.html
+    translates in the browser without a server; it needs the wheel for this
+    system, or the package ziglang.
     """
     from jumok.training.lock import refuse_several_processes
 

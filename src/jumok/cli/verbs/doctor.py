@@ -25,17 +25,18 @@ def doctor(
         list[Path] | None,
         typer.Argument(
             metavar="[MODEL]...",
-            help="Bundles: are they as written? Folders of others: can they be imported?",
+            help="Bundles to check for damage, or folders of other models to check for import.",
         ),
     ] = None,
     as_json: AsOneObject = False,
 ) -> None:
-    """Show what works on this machine and why, what is missing, and what to do.
+    """Check the installation, and show how to fix what is missing.
 
-    The compiled code and where it comes from, PyTorch, extras, memory, disk,
-    the cache, a browser and fonts; with MODEL, whether that bundle is whole, or
-    whether the model of others in that folder can be imported, and why not.
-    Exit code 1: something needed, or a bundle, is broken.
+    Checks the compiled code and its origin, PyTorch, the extras, memory,
+    disk, the cache, a browser and fonts. With MODEL, checks whether the
+    bundle is intact, or whether the model of another program can be imported,
+    and prints the reason if not. Exit code 1: a required part or a bundle is
+    broken.
     """
     from jumok.cli import diagnosis
 

@@ -48,10 +48,12 @@ class WordQuestions:
         None, "Solve an analogy: king man woman = king - man + woman.", panel=ASK
     )
     evaluate: list[Path] | None = option(
-        None, "Analogy or word-similarity file; repeatable.", panel=ASK
+        None,
+        "Evaluate the word vectors on this file of analogies or word similarities. Repeatable.",
+        panel=ASK,
     )
     corpus: Path | None = option(
-        None, "File whose lines --nearest searches, instead of words.", panel=ASK
+        None, "With --nearest: search the lines of this file instead of words.", panel=ASK
     )
     top: int = option(
         10, "Number of neighbours to print.", minimum=1, maximum=LARGEST_COUNT, panel=ASK
@@ -66,11 +68,11 @@ class WordQuestions:
 def embed(
     model: Annotated[
         Path,
-        typer.Argument(help="A bundle, or a file of vectors: word2vec, GloVe or fastText."),
+        typer.Argument(help="Bundle, or a vector file: word2vec, GloVe or fastText."),
     ],
     file: Text = None,
     words: Annotated[
-        bool, typer.Option("--words", help="Also write a contextual vector for each word.")
+        bool, typer.Option("--words", help="Also print a contextual vector for each word.")
     ] = False,
     *,
     asked: Annotated[WordQuestions, WordQuestions()],
@@ -78,12 +80,12 @@ def embed(
     written: Annotated[Output, Output()],
     machine: Annotated[EngineMachine, EngineMachine()],
 ) -> None:
-    """Turn texts into vectors: one JSON object per line, or a matrix in NAME.npy or NAME.csv.
+    """Turn texts into vectors: a JSON object per line, or a matrix (.npy, .csv).
 
-    The vector of a sentence is the mean of the encoder's output, and that
-    of a word the mean over its tokens. --nearest, --analogy and --evaluate
-    use words without context: the model's own embeddings, or a file of
-    pretrained vectors.
+    The vector of a sentence is the mean of the encoder's output; the vector
+    of a word is the mean over its tokens. --nearest, --analogy and --evaluate
+    use word vectors without context: the embeddings of the model, or a file
+    of pretrained vectors.
 
       jumok embed MODEL texts.txt --output vectors.npy
 

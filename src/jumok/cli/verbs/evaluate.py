@@ -51,10 +51,10 @@ class Evaluation:
     """
 
     source: Path | None = option(
-        None, "Text to translate, one sentence per line.", "--source", "-s"
+        None, "Text file to translate, one sentence per line.", "--source", "-s"
     )
     reference: Path | None = option(
-        None, "Reference translation, line-aligned.", "--reference", "-r"
+        None, "Reference translation of --source, line-aligned.", "--reference", "-r"
     )
     data: Path | None = option(
         None,
@@ -64,32 +64,32 @@ class Evaluation:
     images: Path | None = option(None, IMAGES)
     columns: str = option(
         "",
-        "In --data: columns of the text and of its translation or label (default: 0,1). Captions: "
-        "columns of the file and the caption (default: 0,2).",
+        "With --data: columns of the text and its translation or label (default: 0,1); for "
+        "captions, columns of the image file and the caption (default: 0,2).",
     )
     from_: str | None = option(None, FROM)
     to: str | None = option(None, TO)
     train: Path | None = option(
         None,
-        "The training data, to count which of these texts are in them: a text, a table, or a "
-        "recipe (default: those of the model's run, if they are still there).",
+        "Training data in which to count the evaluated texts: a text file, a table or a recipe "
+        "(default: the data of the model's run, if they still exist).",
     )
-    by: str | None = option(None, "Also report scores per value of this column of --data.")
+    by: str | None = option(None, "Also report scores for each value in this column of --data.")
     encoding: str = option(UTF8, ENCODING)
     delimiter: str = option("", DELIMITER)
     skip_damaged: bool = option(False, SKIP_DAMAGED)
     tokenize: str | None = option(
         None, "Tokenizer for BLEU: 13a, intl, char, zh, ko-mecab, ja-mecab, none."
     )
-    lowercase: bool = option(False, "Case-insensitive scoring.")
+    lowercase: bool = option(False, "Ignore case in scoring.")
     metrics: Literal["text", "spelling", "meteor"] = option(
         "text",
-        "text: BLEU, chrF and TER, for captions BLEU, CIDEr-D and ROUGE-L; spelling: accuracy of "
-        "lines and characters; meteor: adds METEOR (English captions only, needs Java).",
+        "text: BLEU, chrF and TER; for captions BLEU, CIDEr-D and ROUGE-L. spelling: accuracy of "
+        "lines and characters. meteor: also METEOR (English captions only; needs Java).",
     )
     off: list[str] | None = option(
         None,
-        "Ablate a head, by its name in jumok heads: cross.2.3 is layer 2, head 3; cross.2 is the "
+        "Ablate a head, named as in jumok heads: cross.2.3 is layer 2, head 3; cross.2 is the "
         "whole layer. Repeatable.",
         metavar="HEAD",
     )
@@ -193,12 +193,12 @@ def evaluate(
     written: Annotated[Output, Output()],
     machine: Annotated[Machine, Machine()],
 ) -> None:
-    """Score a model: a translator by BLEU, chrF and TER against references.
+    """Score a model on test data; a translator by BLEU, chrF and TER.
 
-    What is scored is what `jumok translate` writes, with the same --split and
-    --keep; --split length --no-keep is the model alone, on whole lines. Each
-    score has a 95 % confidence interval and a signature; compare only scores
-    with equal signatures. --output saves the outputs of the model.
+    Scores the output of `jumok translate` with the same --split and --keep;
+    --split length --no-keep gives whole lines to the model alone. Each score
+    has a 95 % confidence interval and a signature; compare only scores with
+    equal signatures. --output saves the outputs of the model.
 
       jumok evaluate MODEL --source test.en --reference test.ko
 

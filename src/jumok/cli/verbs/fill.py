@@ -22,19 +22,18 @@ def fill(
     model: OneModel,
     file: Text = None,
     top: Annotated[
-        int, typer.Option(min=1, max=LARGEST_COUNT, help="Candidates to print for each gap.")
+        int, typer.Option(min=1, max=LARGEST_COUNT, help="Number of candidates per gap.")
     ] = 5,
     *,
     written: Annotated[Output, Output()],
     machine: Annotated[Machine, Machine()],
 ) -> None:
-    """Predict the words in the gaps of a text. N lines in, N lines out.
+    """Fill in masked words (N lines in, N lines out).
 
-    A gap is written [MASK] or ___ (three underscores or more). Prints the
-    line with the best candidates, then the candidates of each gap with
-    their probabilities, tab-separated. A line without a gap, or one that
-    cannot be read, is passed through unchanged, and its line number is
-    reported on stderr.
+    A gap is written [MASK] or ___ (three or more underscores). Prints the
+    line with the best candidates, then the candidates of each gap with their
+    probabilities, separated by tabs. A line that has no gap or cannot be read
+    is printed unchanged, and its number is reported on stderr.
 
       echo "정말 ___ 영화였다" | jumok fill runs/nsmc-mlm/model
     """

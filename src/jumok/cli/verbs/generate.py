@@ -23,7 +23,7 @@ BETWEEN = "-" * 20
 def generate(
     model: OneModel,
     prompt: Annotated[
-        str, typer.Argument(help="The beginning of the text; - reads it from stdin.")
+        str, typer.Argument(help="Beginning of the text; - reads it from stdin.")
     ] = "",
     max_tokens: Annotated[
         int,
@@ -43,7 +43,7 @@ def generate(
     chat: Annotated[
         bool,
         typer.Option(
-            "--chat", help="Answer the prompt as a message, by the model's chat template."
+            "--chat", help="Answer the prompt as a chat message, with the model's chat template."
         ),
     ] = False,
     *,
@@ -53,12 +53,12 @@ def generate(
     written: Annotated[Output, Output()],
     machine: Annotated[EngineMachine, EngineMachine(), Without("batch")],
 ) -> None:
-    """Continue a prompt, and print the text while it is generated.
+    """Continue a prompt, and print the text as it is generated.
 
-    Without a prompt, generation starts from scratch. Text longer than the
-    model's context is read in a sliding window: when it is full, its older
-    half is dropped. With --json every text is one object, printed when the
-    text is complete.
+    Without a prompt, the model starts from scratch. A text longer than the
+    context of the model is read in a sliding window: when the window is full,
+    its older half is dropped. With --json, each text is one object, printed
+    when the text is complete.
 
       jumok generate runs/shakespeare/model "ROMEO:" --temperature 0.8
       jumok generate smollm2 --chat "What is a lighthouse?" --greedy

@@ -14,20 +14,18 @@ from jumok.errors import ConfigError
 
 def import_(
     model: Annotated[
-        Path, typer.Argument(help="A model's folder or file: settings, weights and tokenizer.")
+        Path,
+        typer.Argument(help="Folder or file of the model: configuration, weights and tokenizer."),
     ],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="Folder for the new model, a bundle.")
-    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the new bundle.")],
     as_json: AsOneObject = False,
 ) -> None:
-    """Make a bundle of a pretrained model of others.
+    """Convert a pretrained model from another program to a bundle.
 
-    Its family is known by what it holds, and every tensor of its table is
-    used once; what is missing, too much, or set to something that jumok does
-    not follow, is refused by its name. Where the original code is installed
-    (mostly transformers), ten texts go through both before the bundle is
-    written.
+    Recognizes the model family by the contents of the folder. A missing
+    tensor, an extra tensor or an unsupported setting is an error that names
+    it. If the original code is installed (usually the package transformers),
+    ten texts are computed with both before the bundle is written.
 
       jumok import all-MiniLM-L6-v2 --output minilm
 

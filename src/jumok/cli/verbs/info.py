@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 def info(
-    model: Annotated[Path, typer.Argument(help="A bundle: the folder that training wrote.")],
+    model: Annotated[Path, typer.Argument(help="Bundle: the folder of a trained model.")],
     as_json: AsOneObject = False,
 ) -> None:
-    """Describe a model: its sizes, languages, training data and scores."""
+    """Show the size, languages, training data and scores of a model."""
     from jumok.bundle.reading import read_bundle
 
     bundle = read_bundle(model)

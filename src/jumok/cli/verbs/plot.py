@@ -22,14 +22,13 @@ def plot(
     to: Annotated[
         Path, typer.Option(help="File to write: a figure (.svg, .pdf, .png) or numbers (.csv).")
     ] = Path("curves.svg"),
-    over: Annotated[
-        Literal["steps", "minutes"], typer.Option(help="The horizontal axis.")
-    ] = "steps",
+    over: Annotated[Literal["steps", "minutes"], typer.Option(help="Horizontal axis.")] = "steps",
 ) -> None:
-    """Draw the learning curves of runs, and print their best scores.
+    """Plot the learning curves of runs and print their best scores.
 
-    The loss of training (thin) and validation, and each validation score, in
-    one panel each; several runs share the panels. Figures need the extra plot.
+    One panel shows the training loss (thin) and the validation loss, and each
+    validation score has its own panel; several runs share the panels. Figures
+    need the extra plot.
 
       jumok plot runs/first
 

@@ -46,7 +46,7 @@ def _names_begun(incomplete: str) -> list[str]:
 RecipeName = Annotated[
     str,
     typer.Argument(
-        help="Name of a recipe, as listed by jumok recipes.", autocompletion=_names_begun
+        help="Name of a recipe, from the list of `jumok recipes`.", autocompletion=_names_begun
     ),
 ]
 
@@ -76,7 +76,7 @@ def _needs_words(needs: RecipeNeeds) -> str:
 
 @recipes.command("show")
 def show_recipe(name: RecipeName) -> None:
-    """Print a recipe with its comments, which are the manual.
+    """Print a recipe; its comments explain every key.
 
     jumok recipes show multi30k-en-de
     """
@@ -87,9 +87,9 @@ def show_recipe(name: RecipeName) -> None:
 @recipes.command("copy")
 def copy_recipe(
     name: RecipeName,
-    folder: Annotated[Path, typer.Argument(help="Folder of the copy.")] = Path(),
+    folder: Annotated[Path, typer.Argument(help="Folder for the copy.")] = Path(),
 ) -> None:
-    """Copy a recipe into a folder, where you can edit it and train from it.
+    """Copy a recipe into a folder to edit it and train from it.
 
     jumok recipes copy multi30k-en-de
     """

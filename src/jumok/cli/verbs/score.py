@@ -35,10 +35,10 @@ def score(
 ) -> None:
     """Print the log-probabilities of given translations.
 
-    Prints for each pair the log-probability of the target in nats and the
-    mean over its tokens, END included; on stderr, the perplexity of all.
-    They are those of `jumok translate` with the same --split: lines that it
-    cuts have the sum over their sentences.
+    For each pair, prints the log-probability of the target in nats and its
+    mean per token, END included; on stderr, the perplexity of all pairs. The
+    model reads the lines as in `jumok translate` with the same --split; a
+    line split into segments gets the sum over its segments.
 
       jumok score MODEL --source test.en --target test.ko
 

@@ -12,7 +12,7 @@ MOST_SENTENCES = 10**8
 
 
 def smallworld(
-    folder: Annotated[Path, typer.Argument(help="Output folder; made if missing.")],
+    folder: Annotated[Path, typer.Argument(help="Output folder; created if missing.")],
     pairs: Annotated[
         int, typer.Option(min=1, max=MOST_SENTENCES, help="Number of training pairs.")
     ] = 60_000,
@@ -21,7 +21,7 @@ def smallworld(
         typer.Option(
             min=1,
             max=MOST_SENTENCES,
-            help="Write this many training images with captions instead of pairs.",
+            help="Number of training images with captions, written instead of sentence pairs.",
         ),
     ] = None,
     held_out: Annotated[
@@ -29,10 +29,10 @@ def smallworld(
         typer.Option(
             min=0,
             max=MOST_SENTENCES,
-            help="Number of pairs or images in each of the other splits.",
+            help="Number of sentence pairs or images in each other split.",
         ),
     ] = 1_000,
-    seed: Annotated[int, typer.Option(help="Random seed; equal seeds write equal files.")] = 1,
+    seed: Annotated[int, typer.Option(help="Random seed; the same seed gives the same files.")] = 1,
     minimum_words: Annotated[
         int, typer.Option(help="Minimum number of English words in a sentence.")
     ] = 3,
@@ -40,17 +40,17 @@ def smallworld(
         int, typer.Option(help="Maximum number of English words in a sentence.")
     ] = 16,
 ) -> None:
-    """Write the built-in corpus: NAME.en, NAME.ko and NAME.align for every split.
+    """Write the built-in corpus: NAME.en, NAME.ko and NAME.align for each split.
 
-    No sentence is in two splits. Sentences of "longer" have more words than
-    --maximum-words; "unseen-combination" combines verbs and objects that are
-    never combined in training.
+    No sentence is in two splits. The sentences of "longer" have more words
+    than --maximum-words. "unseen-combination" combines verbs and objects that
+    never occur together in training.
 
-    With --scenes, it writes images instead: for every split a folder with
-    images.zip, captions.en.tsv, captions.ko.tsv and boxes.jsonl, with five
-    captions of each image in each language. No two splits contain the same
-    set of objects; "unseen-combination" combines colours and kinds of
-    objects that are never combined in training.
+    With --scenes, writes images instead of sentence pairs: for each split a
+    folder with images.zip, captions.en.tsv, captions.ko.tsv and boxes.jsonl.
+    Each image has five captions in each language. No set of objects is in two
+    splits. "unseen-combination" combines colours and kinds of objects that
+    never occur together in training.
 
       jumok smallworld corpus --pairs 100000
       jumok smallworld scenes --scenes 8000

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from jumok.training.run import Result
 
 PROCESSES = (
-    "Train in this many processes on this machine (1, 2, 4, ...). The bits are those of one "
-    "process if a step has as many micro-batches. For several machines start jumok train by "
-    "torchrun."
+    "Number of training processes on this machine (1, 2, 4, ...). The result is bit-identical to "
+    "that of one process if a step has at least this number of micro-batches. On several "
+    "machines, start jumok train with torchrun."
 )
 
 
@@ -35,14 +35,14 @@ def train(
     recipe: Annotated[
         Path | None,
         typer.Argument(
-            help="A recipe: its file (TOML), or its name in `jumok recipes`; or a folder of images "
-            "with one subfolder per label; with --from MODEL also a text. Without a recipe, give "
-            "--source and --target, --data, or --text."
+            help="Recipe: a TOML file, or a name listed by `jumok recipes`. A folder of images "
+            "with one subfolder per label also works; with --from MODEL, a text file, too. "
+            "Without a recipe, give --source and --target, --data, or --text."
         ),
     ] = None,
-    runs: Annotated[Path, typer.Option(help="Folder of all runs.", envvar="JUMOK_RUNS")] = Path(
-        "runs"
-    ),
+    runs: Annotated[
+        Path, typer.Option(help="Folder in which each run gets a subfolder.", envvar="JUMOK_RUNS")
+    ] = Path("runs"),
     processes: Annotated[int, typer.Option(min=1, max=256, help=PROCESSES)] = 1,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the result as one JSON object on the last line.")
@@ -51,12 +51,11 @@ def train(
     files: Annotated[TrainingFiles, TrainingFiles()],
     asked: Annotated[RunArgs, RunArgs()],
 ) -> None:
-    """Train a model; the best one becomes the bundle runs/NAME/model.
+    """Train a model and write it to the bundle runs/NAME/model.
 
-    The best one is that with the best validation score.
-
-    Without a recipe, one that fits the size of the corpus is made and saved
-    as runs/NAME/recipe.toml, which you can edit and train from.
+    The bundle has the weights with the best validation score. Without a
+    recipe, jumok makes one that fits the size of the corpus and saves it as
+    runs/NAME/recipe.toml; you can edit it and train again.
 
       jumok train smallworld-en-ko
 

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 class Content(ReadingOptions):
     """How lines are read, and what their translations must contain."""
 
-    prefix: str = option("", "Force every translation to start with this text.", panel=CONTENT)
+    prefix: str = option("", "Start every translation with this text.", panel=CONTENT)
     glossary: Path | None = option(
         None, "File of terms and their required translations, tab-separated.", panel=CONTENT
     )
@@ -63,21 +63,21 @@ class TranslationOutput(Output):
     alignments: bool = option(
         False, "Also print the word alignment (Pharaoh format, e.g. 0-0 1-2).", panel=OUTPUT
     )
-    scores: bool = option(False, "Also print the ranking score.", panel=OUTPUT)
+    scores: bool = option(False, "Also print the score that ranks the hypotheses.", panel=OUTPUT)
     confidence: bool = option(
         False,
-        "Also print the model's confidence, 0 to 1; jumok info says what it means.",
+        "Also print the model's confidence, from 0 to 1; jumok info shows its meaning.",
         panel=OUTPUT,
     )
     flags: bool = option(
         False,
-        "Also print what is odd about a line or its translation, such as unknown-script or "
+        "Also print warnings about a line or its translation, such as unknown-script or "
         "repetition.",
         panel=OUTPUT,
     )
     flag_below: float | None = option(
         None,
-        "Report lines with a lower confidence on stderr.",
+        "Report lines with a confidence below this on stderr.",
         minimum=0,
         maximum=1,
         panel=OUTPUT,
@@ -85,8 +85,8 @@ class TranslationOutput(Output):
     resume: bool = option(False, "Continue the --output of an interrupted command.", panel=OUTPUT)
     stream: bool = option(
         False,
-        "Translate every line before reading the next. (Without it, lines from a pipe are "
-        "translated as soon as their writer pauses.)",
+        "Translate each line before reading the next. (By default, lines from a pipe are "
+        "translated once their writer pauses.)",
         panel=OUTPUT,
     )
 
@@ -116,15 +116,15 @@ def translate(
         list[Path] | None,
         typer.Argument(
             metavar="[FILE]...",
-            help="Text, one sentence per line, also .gz or .zst, or a document; several, or a "
-            "folder, with -o FOLDER (default: stdin).",
+            help="Text file with one sentence per line (.gz or .zst also work), or a document. "
+            "Several files or a folder need -o FOLDER (default: stdin).",
         ),
     ] = None,
     format: Annotated[
         Formats,
         typer.Option(
-            help="Format of the file. auto: by its first bytes and its name. lines: one sentence "
-            "per line. paragraphs: plain text with wrapped lines."
+            help="Format of the file; auto detects it from the first bytes and the name. lines: "
+            "one sentence per line; paragraphs: plain text with wrapped lines."
         ),
     ] = "auto",
     *,
@@ -140,11 +140,11 @@ def translate(
     Documents (HTML, Markdown, DOCX, SRT, WebVTT, ASS, PO, XLIFF, TMX, JSON, YAML,
     .properties, .strings and Jupyter notebooks) keep their structure.
 
-    Further columns are tab-separated. With --nbest above 1 every translation
-    has a line of its own that starts with the number of the source line.
-    With --json every source line gives one object.
+    Additional columns are separated by tabs. With --nbest above 1, each
+    translation has its own line, which starts with the number of the source
+    line. With --json, each source line gives one object.
 
-      echo "I am a student." | jumok translate runs/demo/model --alignments
+      echo "I am a student." | jumok translate runs/first/model --alignments
 
       jumok translate runs/a/model,runs/b/model page.html --output page.ko.html
 

@@ -1,8 +1,8 @@
 """Files with columns: TSV, CSV, JSON lines, Parquet.
 
-A reader of a format is a function (file, columns, report) -> rows: it reads the columns row by row,
-counts in the report what it changes or leaves out, and raises errors that name the file and the
-line. `jumok.parts` lists the readers by the names of their formats.
+The reader of a format is a function (file, columns, report) -> rows. It reads the columns row by
+row, counts changed and skipped rows in the report, and raises errors that name the file and the
+line. `jumok.parts` lists the readers by format.
 """
 
 import csv
@@ -45,7 +45,7 @@ Columns = Sequence[Column]
 def read_tsv(file: Path, columns: Columns, report: CorpusReport | None = None) -> Rows:
     """Tab-separated columns, without quoting: a quotation mark is text.
 
-    Columns are numbers from 0 in a file without a header, or names in the file's first line.
+    Columns are indices from 0 in a file without a header, or names in the first line of the file.
     """
     lines = enumerate(read_lines(file, report), start=1)
     mark = _delimiter(report, "\t")
@@ -63,9 +63,10 @@ def read_tsv(file: Path, columns: Columns, report: CorpusReport | None = None) -
 def read_tsv_columns(
     file: Path, columns: Sequence[int], report: CorpusReport | None = None
 ) -> Iterator[tuple[list[list[str]], npt.NDArray[np.int64]]]:
-    """As `read_tsv`, for a file without a header: many rows at a time, by columns, and their lines.
+    """Like `read_tsv`, for a file without a header: many rows at a time, by columns, with their
+    lines.
 
-    A row that cannot be read is noticed before the rows of its megabyte are returned.
+    An unreadable row raises its error before the rows of its megabyte are returned.
     """
     needed, number, mark = max(columns) + 1, 1, _delimiter(report, "\t")
     for lines in read_line_blocks(file, report):
@@ -134,9 +135,9 @@ def _column(file: Path, header: list[str], column: Column) -> int:
 
 
 def read_csv(file: Path, columns: Columns, report: CorpusReport | None = None) -> Rows:
-    """Comma-separated columns, quoted as in RFC 4180; a quoted line break is a space.
+    """Comma-separated columns, quoted as in RFC 4180; a quoted line break becomes a space.
 
-    Columns are numbers from 0 in a file without a header, or names in the file's first line.
+    Columns are indices from 0 in a file without a header, or names in the first line of the file.
     """
     # The reader joins the lines of a quoted field with their line ends.
     lines = (f"{line}\n" for line in read_lines(file, report))
@@ -159,8 +160,8 @@ def read_csv(file: Path, columns: Columns, report: CorpusReport | None = None) -
 
 
 def read_jsonl(file: Path, columns: Columns, report: CorpusReport | None = None) -> Rows:
-    """JSON lines: one object per line, the columns are keys. An integer is the text of its digits,
-    since labels often are integers.
+    """JSON lines: one object per line, with the columns as keys. An integer is read as the text of
+    its digits, because labels are often integers.
     """
     for number, line in enumerate(read_lines(file, report), start=1):
         place = Location(file, number)
@@ -210,7 +211,7 @@ def _digits(value: object) -> object:
 
 
 def read_parquet(file: Path, columns: Columns, report: CorpusReport | None = None) -> Rows:
-    """Columns of text or integers, by name or number; a null is an empty text."""
+    """Columns of text or integers, by name or index; a null is an empty text."""
     with open_bytes(file) as stream:
         # Parquet is read from its end, so a compressed one has to be decompressed whole.
         seekable = stream if file.suffix == ".parquet" else io.BytesIO(stream.read())

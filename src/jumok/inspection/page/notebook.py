@@ -105,7 +105,7 @@ class Page:
 
 
 def page(trace: Trace) -> Page:
-    """The interactive page of a trace: shown by a notebook, or saved with `.save("page.html")`."""
+    """The interactive page of a trace, for a notebook, or to save with `.save("page.html")`."""
     return Page(trace)
 
 

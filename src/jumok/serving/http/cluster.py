@@ -1,7 +1,7 @@
 """`jumok serve` on a cluster of Ray: the same application behind Ray Serve, in several replicas.
 
-    jumok serve en-ko=runs/demo/model --ray --replicas 2 --max-replicas 4
-    serve run jumok.serving.http.cluster:app models=en-ko=runs/demo/model max_replicas=4
+    jumok serve en-ko=runs/first/model --ray --replicas 2 --max-replicas 4
+    serve run jumok.serving.http.cluster:app models=en-ko=runs/first/model max_replicas=4
 
 Each replica has its own copy of the models and its own queues. What one was computing when it died
 is computed again on another one (`AnsweredAgain`).

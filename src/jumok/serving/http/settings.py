@@ -18,11 +18,11 @@ class ServeLimits:
     """
 
     body: int = option(
-        1024**2, "Maximum bytes of a request.", "--max-body", minimum=1, panel=LIMITS_PANEL
+        1024**2, "Maximum bytes per request.", "--max-body", minimum=1, panel=LIMITS_PANEL
     )
     texts: int = option(
         256,
-        "Maximum texts of a request.",
+        "Maximum texts per request.",
         "--max-texts",
         minimum=1,
         maximum=10**6,
@@ -30,7 +30,7 @@ class ServeLimits:
     )
     document_texts: int = option(
         4_096,
-        "Maximum texts of a document.",
+        "Maximum texts per document.",
         "--max-document-texts",
         minimum=1,
         maximum=10**6,
@@ -38,14 +38,14 @@ class ServeLimits:
     )
     tokens: int = option(
         16_384,
-        "Maximum tokens of a request, estimated from its bytes, and of those it may write.",
+        "Maximum input tokens per request, estimated from its bytes, and maximum output tokens.",
         "--max-tokens",
         minimum=1,
         panel=LIMITS_PANEL,
     )
     beam: int = option(
         64,
-        "Maximum beam size of a request.",
+        "Maximum beam size per request.",
         "--max-beam",
         minimum=1,
         maximum=1000,
@@ -53,7 +53,7 @@ class ServeLimits:
     )
     connections: int = option(
         1_000,
-        "Connections on which a request arrives or is answered; the next one gets status 429.",
+        "Maximum connections with a request in progress; a further one gets status 429.",
         "--max-connections",
         minimum=1,
         maximum=10**6,
@@ -61,27 +61,28 @@ class ServeLimits:
     )
     queue_requests: int = option(
         256,
-        "Requests that may wait for a model; the next one gets status 429.",
+        "Maximum requests that wait for a model; a further one gets status 429.",
         minimum=1,
         maximum=10**6,
         panel=LIMITS_PANEL,
     )
     queue_tokens: int = option(
-        65_536, "Tokens that may wait for a model.", minimum=1, panel=LIMITS_PANEL
+        65_536, "Maximum tokens that wait for a model.", minimum=1, panel=LIMITS_PANEL
     )
     batch_tokens: int = option(
-        4_096, "Tokens that are computed together.", minimum=1, panel=LIMITS_PANEL
+        4_096, "Maximum tokens computed together.", minimum=1, panel=LIMITS_PANEL
     )
     rate: float = option(
         0.0,
-        "Requests a minute of one key, or without keys of one address; 0 = no limit.",
+        "Maximum requests per minute for each key, or for each address if there are no keys; 0 = "
+        "no limit.",
         minimum=0,
         maximum=10**6,
         panel=LIMITS_PANEL,
     )
     seconds: float = option(
         60.0,
-        "Maximum seconds of a request.",
+        "Maximum seconds per request.",
         "--deadline",
         minimum=0.001,
         maximum=86_400,

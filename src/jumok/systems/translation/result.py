@@ -20,36 +20,37 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Translation:
-    """A line's translation, and its probability by the model.
+    """The translation of a line, with its probability by the model.
 
-    Words are what plain spaces separate. For a line that was translated in segments, all of this is
-    the segments' one after another, and `score` is their sum.
+    Words are separated by plain spaces. If a line was translated in segments, the attributes
+    concatenate the segments, and `score` is their sum.
 
     Attributes:
-        text: one line, never with a line break in it; "" for a line without a word.
-        score: what translations are ranked by: the log-probability after the length and the
-            coverage penalty. Higher is better; only scores of the same source can be compared.
-        tokens: those of the translation, without END.
-        token_log_probabilities: natural logarithms, one for each token, and one for the END of each
-            segment that was written to its end.
-        source_tokens: the tokens that were read, without END.
+        text: one line, without a line break; "" for a line without a word.
+        score: the score that ranks translations: the log-probability after length and coverage
+            penalty. Higher is better; only scores of the same source are comparable.
+        tokens: the tokens of the translation, without END.
+        token_log_probabilities: natural logarithms, one per token and one for the END of each
+            completed segment.
+        source_tokens: the tokens of the source, without END.
         alignment: (source word, target word), both from 0. None if it was not requested, or if the
             model has no attention.
-        alternatives: the second best, the third best, ..., if requested; no two have the same text.
-        confidence: 0 to 1, that of the least certain segment; None for a line without a word. If
-            the model's card has a calibration (`jumok.bundle.confidence`), the probability that the
-            translation is right, in the sense that the calibration names. Otherwise, and for given
-            translations and ensembles, the geometric mean of the probabilities that the model gave
-            the tokens and END: how sure the model is, and not how likely the translation is right.
-        forced: what constrained search wrote: kept strings that the plain search had left out.
-        inserted: kept strings that the model could not write, inserted where the alignment puts
-            them; tokens and log-probabilities are those of the text with them.
-        notes: codes of what is odd about the source or the translation, each once
+        alternatives: the second best translation, the third best, ..., if requested; no two have
+            the same text.
+        confidence: 0 to 1, of the least certain segment; None for a line without a word. If the
+            model card has a calibration (`jumok.bundle.confidence`), the probability that the
+            translation is correct by the criterion of the calibration. Otherwise, and for given
+            translations and ensembles, the geometric mean of the probabilities of the tokens and
+            END: the certainty of the model, not the probability of a correct translation.
+        forced: kept strings that the plain search left out and constrained search wrote.
+        inserted: kept strings that the model could not write, inserted by the word alignment;
+            tokens and log-probabilities are those of the text with them.
+        notes: codes of warnings about the source or the translation, each once
             (`jumok.systems.translation.judging`).
-        unknown_words: words of the source that the training data did not have.
-        terms: the translations of the glossary that are in their places.
-        missing_terms: terms of the source without the glossary's translations in the text, no word
-            of which is surely theirs.
+        unknown_words: words of the source that are not in the training data.
+        terms: the glossary translations that were put in place.
+        missing_terms: terms of the source without their glossary translation in the text, because
+            no word could be attributed to them with certainty.
     """
 
     text: str
@@ -69,7 +70,7 @@ class Translation:
 
     @property
     def log_probability(self) -> float:
-        """The log-probability of the whole text given the source: natural logarithm."""
+        """The log-probability of the whole text given the source (natural logarithm)."""
         return fsum(self.token_log_probabilities)
 
     def facts(self) -> Facts:

@@ -58,29 +58,29 @@ _COUNTING = threading.Lock()
 
 
 class Translator(TranslationModels, FileTranslator):
-    """One model, or an ensemble of several with one tokenizer.
+    """A translation model, or an ensemble of models with one tokenizer.
 
     Attributes:
-        models: on torch. On the native engine they are loaded when they are first read; torch
-            computes once they are hooked or changed, with what they are then.
-        left: the number of lines that the native engine has left to torch.
-        long_words: the number of strings that are longer than any word, and were copied.
-        judge: what says how likely a translation is right, and what is odd about it.
+        models: the models on torch. With the native engine they are loaded at the first access;
+            once they are hooked or changed, torch computes with their current state.
+        left: the number of lines that the native engine passed to torch.
+        long_words: the number of strings longer than any word, which were copied.
+        judge: computes the confidence of translations, and warnings about them.
 
     Args:
         models: in evaluation mode, on one device.
-        tokenizer: the one they were trained with.
-        max_tokens: tokens of the longest segment that is translated at once.
-        source_language, target_language: codes, which determine where sentences end, and whether
-            they are joined with a space.
-        sentences: the median number of sentences in a line of the training data; None: not known.
+        tokenizer: the tokenizer of their training.
+        max_tokens: the maximum length of a segment in tokens.
+        source_language, target_language: codes, which determine sentence ends, and whether
+            sentences are joined with a space.
+        sentences: the median number of sentences in a line of the training data; None: unknown.
         longest_target: the maximum length of a target in tokens; None if positions set no limit.
-        readings: the alignment setting of each model, None for one without attention; None instead
-            of the list uses `default_setting`.
-        profile: that of the training data; None: not known.
+        readings: the alignment setting of each model, None for a model without attention. None
+            instead of the list: `default_setting`.
+        profile: the profile of the training data; None: unknown.
 
     Raises:
-        ModelError: the vocabulary is not the tokenizer's.
+        ModelError: the vocabulary differs from the tokenizer's.
     """
 
     task = "translation"
@@ -130,13 +130,15 @@ class Translator(TranslationModels, FileTranslator):
         engine: EngineName = "auto",
         threads: int = 0,
     ) -> Translator:
-        """The bundles in these folders; several become an ensemble.
+        """Loads the bundles in these folders; several become an ensemble.
 
-        Arguments are those of `jumok.load`; the native engine's threads translate a batch each.
+        The arguments are those of `jumok.load`; each thread of the native engine translates a
+        batch.
 
         Raises:
-            BundleError: a bundle is missing, damaged or unsafe, or the bundles' tokenizers differ.
-            ConfigError: the device does not exist, or the engine does not serve the model.
+            BundleError: a bundle is missing, damaged or unsafe, or the tokenizers of the bundles
+                differ.
+            ConfigError: the device does not exist, or the engine does not support the model.
         """
         bundles = read_bundles(folders, "translation")
         choice = choose_engine(bundles, device, precision, engine)
@@ -191,7 +193,7 @@ class Translator(TranslationModels, FileTranslator):
         keep: bool | Sequence[str] = True,
         glossary: Glossary | Mapping[str, str] | Path | str | None = None,
     ) -> list[Translation]:
-        """A translation for each text, in order.
+        """Translates each text, in order.
 
         Args:
             texts: any text; each counts as one line.
@@ -199,18 +201,19 @@ class Translator(TranslationModels, FileTranslator):
             alignments: extract word alignments from the attention, in one more pass; None from a
                 model without attention.
             prefixes: the forced beginning of each translation; "" forces nothing.
-            split: where lines are cut: "auto" as the models were trained,
-                "sentences" after each, "length" only where a line is too long, "none" never.
-            keep: what of a source its translation must contain: True is markup, placeholders,
-                addresses, numbers and signs at the edges (`jumok.systems.translation.kept`), False
-                nothing; strings that match given regular expressions are kept as well.
-            glossary: terms with their translations, or a file of them with a tab between.
+            split: split lines into segments: "auto" as in the training data, "sentences" after each
+                sentence, "length" only if they are too long, "none" never.
+            keep: the source strings that the translation must contain: True keeps markup,
+                placeholders, addresses, numbers and signs at the edges
+                (`jumok.systems.translation.kept`), False nothing; regular expressions keep their
+                matches as well.
+            glossary: terms with their translations, or a tab-separated file of them.
 
         Raises:
             ConfigError: options contradict each other.
-            DataError: not a list of texts; a glossary cannot be read; a line is uncut and is longer
-                than the positions allow.
-            ModelError: a prefix cannot be forced; a coverage penalty, but no attention.
+            DataError: not a list of texts; a glossary cannot be read; a line is not split and is
+                longer than the positions allow.
+            ModelError: a prefix cannot be forced; a coverage penalty without attention.
         """
         cut = self.cut(texts_in(texts), split, keep)
         count = len(cut.messages.texts)
@@ -225,7 +228,7 @@ class Translator(TranslationModels, FileTranslator):
     def cut(
         self, texts: Sequence[str], split: Split = "auto", keep: bool | Sequence[str] = True
     ) -> CutLines:
-        """The lines as `translate` has the models read them."""
+        """The lines as segments, as `translate` gives them to the models."""
         given = [with_spaces(text) for text in texts]
         messages, kept = Messages.of(given, read=keep is not False), as_keep(keep)
         bare = Bare(messages.texts, kept) if kept is not None and kept.usual else None
@@ -243,11 +246,11 @@ class Translator(TranslationModels, FileTranslator):
         alignments: bool = False,
         terms: Glossary | None = None,
     ) -> list[list[Translation]]:
-        """For each segment its translations.
+        """The translations of each segment.
 
         Args:
             options: as `settled` returns them.
-            forced: the tokens that each segment's translation begins with; None: nothing is forced.
+            forced: the forced first tokens of each translation; None: nothing is forced.
         """
         drafting = Drafting(
             self.tokenizer, options.ranker, self.aligns, self.longest_target,
@@ -295,7 +298,7 @@ class Translator(TranslationModels, FileTranslator):
         return written
 
     def searcher_for(self, options: DecodingOptions) -> Searcher:
-        """What searches with these options now."""
+        """The searcher for these options, in the current state of the models."""
         engine = self.engine
         if self._precision != "fp32" and has_listeners(self, FOUND):
             # With weights in float32 torch would find other translations than are recorded.
@@ -311,7 +314,7 @@ class Translator(TranslationModels, FileTranslator):
         precision: EnginePrecision = "auto",
         threads: int = 0,
     ) -> Translator:
-        """As `load`."""
+        """Like `load`."""
         return cls.load(
             *folders, device=device, precision=precision, engine=engine, threads=threads
         )
@@ -329,12 +332,12 @@ class Translator(TranslationModels, FileTranslator):
         keep: bool | Sequence[str] = True,
         glossary: Glossary | Mapping[str, str] | Path | str | None = None,
     ) -> Iterator[Translation]:
-        """Translates a stream of any length in order, with little of it in memory at once.
+        """Translates a stream of any length in order, with only a part of it in memory.
 
         Args:
             prefix: the forced beginning of every translation.
-            ahead: batches that are read before the first is translated, so that lines of similar
-                length can be batched together.
+            ahead: the number of batches read before the first is translated, so that lines of
+                similar length can share a batch.
             split, keep, glossary: as in `translate`.
         """
         terms = as_glossary(glossary)
@@ -356,7 +359,7 @@ class Translator(TranslationModels, FileTranslator):
     def settled(
         self, options: DecodingOptions, beam: int | None = None, nbest: int | None = None
     ) -> DecodingOptions:
-        """The options with these instead of their own, and the models' limits."""
+        """The options of this translator, updated with the given ones and limited to the models."""
         if options.coverage_penalty:
             self.check_alignments()
         longest = options.maximum_length

@@ -39,18 +39,21 @@ class SettingChanges:
     """The options that change alignment settings; None: the setting's own."""
 
     layer: int | None = option(
-        None, "Decoder layer, counted from 1 (default: the bundle's).", minimum=1, panel=WHERE
+        None,
+        "Decoder layer, counted from 1 (default: the bundle's setting).",
+        minimum=1,
+        panel=WHERE,
     )
     head: int | None = option(
         None,
-        "Head, counted from 1 (default: the bundle's, or the mean over heads).",
+        "Head, counted from 1 (default: the bundle's setting, or the mean over heads).",
         minimum=1,
         panel=WHERE,
     )
     reading: Literal["write", "read"] | None = option(
         None,
-        "Use the attention of the step that writes a word, or of the next, which reads it "
-        "(default: the bundle's).",
+        "Use the attention of the step that writes a word, or of the next step, which reads it "
+        "(default: the bundle's setting).",
         panel=WHERE,
     )
     norms: bool = option(
@@ -78,15 +81,15 @@ def align(
     written: Annotated[Output, Output()],
     machine: Annotated[Machine, Machine(batch=64)],
 ) -> None:
-    """Align the words of texts and their translations by a model's attention.
+    """Align the words of texts and translations by a model's attention.
 
-    Prints the links of each pair, source word first: 0-0 1-2 (Pharaoh
-    format). Words are separated by spaces.
+    For each pair, prints the links as SOURCE-TARGET word indices: 0-0 1-2
+    (Pharaoh format). Words are separated by spaces.
+
+    With gold alignments, prints the alignment error rate of every layer and
+    head instead; --output then receives the links.
 
       jumok align MODEL --source a.en --target a.fr > a.align
-
-    With gold links it prints the alignment error rate of every layer and
-    head instead, and --output receives the links.
 
       jumok align MODEL --data gold.tsv --columns 0,1,2
     """

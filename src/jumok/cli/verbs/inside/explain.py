@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Lang = Annotated[
     Language,
     typer.Option(
-        help="With --lecture: language of the output (default: that of the system).",
+        help="With --lecture: language of the output (default: the system's language).",
         envvar="JUMOK_LANG",
         show_default=False,
     ),
@@ -39,7 +39,7 @@ class RowArgs:
     """The row to explain."""
 
     row: str | None = option(
-        None, "The query: a word or token, or the number of its row, counted from 1."
+        None, "Query: a word or token, or the number of its row, counted from 1."
     )
     part: Literal["encoder", "decoder", "cross", "image"] | None = option(
         None,
@@ -48,18 +48,18 @@ class RowArgs:
     )
     layer: int | None = option(
         None,
-        "Layer, counted from 1 (default: the one used for alignments, or the last).",
+        "Layer, counted from 1 (default: the layer of the alignment setting, or the last).",
         minimum=1,
     )
     head: int | None = option(
-        None, "Head, counted from 1 (default: the one with the highest weight).", minimum=1
+        None, "Head, counted from 1 (default: the head with the highest weight).", minimum=1
     )
     read_at: Literal["writes", "reads"] | None = option(
         None,
-        "Which row of an output word: that of the step that writes it, or of the step that reads "
-        "it (default: the bundle's alignment setting).",
+        "Row of an output word: the step that writes it, or the step that reads it (default: the "
+        "bundle's alignment setting).",
     )
-    target: str | None = option(None, "Use this translation instead of the model's own.")
+    target: str | None = option(None, "Use this translation instead of the model's output.")
 
     @property
     def at_input(self) -> bool | None:
@@ -73,25 +73,27 @@ class LectureArgs:
 
     lecture: bool = option(
         False,
-        "Show the worked numbers of a lecture note, computed again, in place of a model; without a "
-        "number, list them.",
+        "Show the worked example of a lecture note, recomputed, instead of a model; without a "
+        "number, list all examples.",
     )
-    save: Path | None = option(None, "With --lecture: save its attention as pages (.html).")
+    save: Path | None = option(
+        None, "With --lecture: save the attention of the example as pages (.html)."
+    )
 
 
 def explain(
     model: Annotated[
         str | None,
         typer.Argument(
-            help="A bundle: the folder that training wrote. With --lecture the number of a note, "
-            "002, or its number and a line, 002:11."
+            help="Bundle: the folder of a trained model. With --lecture: the number of a note, "
+            "002, or of a note and a line, 002:11."
         ),
     ] = None,
     given: Annotated[
         str | None,
         typer.Argument(
             metavar="TEXT|IMAGE|TRACE",
-            help="A sentence, an image file, or a saved trace (.npz).",
+            help="Sentence, image file or saved trace (.npz).",
         ),
     ] = None,
     beam: Beams = None,
@@ -102,11 +104,11 @@ def explain(
     note: Annotated[LectureArgs, LectureArgs()],
     machine: Annotated[Machine, Machine(), Without("batch", "precision", "threads")],
 ) -> None:
-    """Recompute one row of attention from its vectors: q·k, scale, softmax, values.
+    """Recompute a row of attention from its vectors: q·k, scaling, softmax, values.
 
-    Every number is recomputed and compared with what the model computed.
-    For a word of the output, the row is that of the bundle's alignment
-    setting; the first line names the step.
+    Compares every recomputed number with the model's own. The row of an
+    output word follows the bundle's alignment setting; the first line of the
+    output names the step.
 
       jumok explain MODEL "The cat saw a dog because it barked." --row it
 

@@ -31,25 +31,26 @@ def heads(
     models: Annotated[
         list[str],
         typer.Argument(
-            help="A bundle; several with the same heads are printed side by side, such as stages "
-            "of one training run."
+            help="Bundles; several with the same heads, such as stages of one training run, are "
+            "printed side by side."
         ),
     ],
     prune: Annotated[
         bool,
         typer.Option(
             "--prune",
-            help="Prune heads step by step (least important first) and score the model.",
+            help="Prune heads one by one, the least important first, and score the model.",
         ),
     ] = False,
     score: Annotated[
         Literal["bleu", "likelihood"],
         typer.Option(
-            help="With --prune: score by greedy BLEU, or by the (faster) reference likelihood."
+            help="With --prune: score by BLEU of greedy decoding, or by the likelihood of the "
+            "reference, which is faster."
         ),
     ] = "bleu",
     save: Annotated[
-        Path | None, typer.Option(help="Save the cards as a page (.html) that works offline.")
+        Path | None, typer.Option(help="Save the head cards as a page (.html) that works offline.")
     ] = None,
     *,
     data: Annotated[CorpusArgs, CorpusArgs()],
@@ -57,16 +58,17 @@ def heads(
     written: Annotated[Output, Output()],
     machine: Annotated[Machine, Machine(batch=64), Without("precision")],
 ) -> None:
-    """Summarise what each attention head does over a parallel corpus.
+    """Summarize the behaviour of each attention head over a corpus.
 
-    Models of single texts take --data FILE with one text per line; models of
-    images take the --data of jumok evaluate.
+    Translators need a parallel corpus; models of single texts need --data
+    FILE with one text per line; models of images need --data as in jumok
+    evaluate.
 
-    Prints for each head its entropy in nats and as a share of its maximum;
-    its confidence (the mean of the largest weight); its most frequent
-    offset; its importance for the loss, as a share of its layer's; its role,
-    if any; with gold links its alignment error rate (AER), with gold boxes
-    its pointing accuracy.
+    For each head, prints: the entropy in nats and as a share of its maximum;
+    the confidence (mean of the largest weight); the most frequent offset; the
+    importance for the loss, as a share of the layer's importance; the role,
+    if the head has a clear one; with gold alignments, the alignment error
+    rate (AER); with gold boxes, the score of the pointing game.
 
       jumok heads MODEL --source dev.en --target dev.de --save cards.html
 

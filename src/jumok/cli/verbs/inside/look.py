@@ -46,7 +46,7 @@ PerhapsGiven = Annotated[
     str | None,
     typer.Argument(
         metavar="[TEXT|IMAGE|TRACE]",
-        help="A sentence, an image file, or a saved trace (.npz) (default: examples in the page).",
+        help="Sentence, image file or saved trace (.npz) (default: examples in the page).",
     ),
 ]
 DEFAULT_LEVEL: Literal["qk"] = "qk"
@@ -58,30 +58,33 @@ class PageArgs:
 
     save: Path | None = option(None, "Save a page (.html) that works offline, or a trace (.npz).")
     target: str | None = option(
-        None, "Use this translation, caption or label instead of the model's own."
+        None, "Use this translation, caption or label instead of the model's output."
     )
-    from_: str | None = option(None, "Source language, for a model of several pairs.")
+    from_: str | None = option(None, "Source language, if the model has several language pairs.")
     into: str | None = option(
-        None, "Target language, for a model of several pairs (--to names the file of a figure)."
+        None,
+        "Target language, if the model has several language pairs (--to is the file of a figure).",
     )
     gold: str | None = option(
         None,
-        "Gold alignment to show, as SOURCE-TARGET word indices from 0: '0-0 1-2'; 1p2 = possible.",
+        "Gold alignment to show: SOURCE-TARGET word indices from 0, such as '0-0 1-2'; 1p2 = "
+        "possible.",
         metavar="LINKS",
     )
     level: Literal["weights", "qk", "full"] = option(
         DEFAULT_LEVEL,
-        "What the trace keeps. qk adds queries, keys and values, so weights can be recomputed, but "
-        "the file is larger; full also adds the residual streams.",
+        "Contents of the trace. qk adds queries, keys and values, from which the weights can be "
+        "recomputed, but the file is larger; full also adds the residual streams.",
     )
     lang: Language | None = option(
-        None, "Language of the page, which has a button for the other (default: the browser's)."
+        None,
+        "Language of the page, which has a button to change it (default: the browser's language).",
     )
-    port: int = option(0, "Port; 0 = any free one.", minimum=0, maximum=65535)
+    port: int = option(0, "Port; 0 = any free port.", minimum=0, maximum=65535)
     host: str | None = option(
         None,
-        "Also accept requests for this host name and port, for a proxy or a tunnel: "
-        "localhost:9000.",
+        "Also accept requests for this host name and port, such as localhost:9000 of a proxy or a"
+        " tunnel.",
         metavar="NAME",
     )
     browser: bool = option(True, "Open a browser window.", "--browser/--no-browser")
@@ -103,14 +106,17 @@ def look(
     figure: Annotated[FigureArgs, FigureArgs()],
     machine: Annotated[Machine, Machine(threads=1), Without("batch")],
 ) -> None:
-    """Show the attention of a model in every layer and head, for a sentence or an image.
+    """Show the attention of every layer and head for a sentence or an image.
 
-    For every kind of model: translation, captioning, language models, masked
-    language models, classifiers. Without --save a live page opens that only
-    this machine can reach: type another sentence, or choose another image,
-    and it is recomputed.
+    Works with every kind of model: translators, captioners, language models,
+    masked language models and classifiers. Without --save, opens a live page
+    that only this machine can reach; the page recomputes everything when you
+    type another sentence or choose another image.
 
-      jumok look runs/demo/model "The cat saw a dog."
+    Without a text, the page has examples: validation data of the model, or
+    sentences of the built-in corpus if it has the language of the model.
+
+      jumok look runs/first/model "The cat saw a dog."
 
       jumok look CAPTIONER photo.jpg --save page.html
 
@@ -121,9 +127,6 @@ def look(
       jumok look TUNED "I sat by the bank." --before MODEL
 
       jumok look MODEL "The cat saw a dog." --tour translating-head
-
-    Without a text the page opens with examples: validation data of the model,
-    or sentences of the built-in corpus if it has the model's language.
     """
     from jumok.cli.way_in import report_of
     from jumok.inspection.page import document

@@ -25,17 +25,19 @@ MOST_CARDS = 1 << 20
 class CardArgs:
     """The cards, their nodes and their price."""
 
-    gpus: str = option("1", "Number of cards, or several for a table: 8,64,256,1024.")
-    card: str = option("h100", "v100, a100, h100, h200, l4, t4, rtx-4090, or cpu (cores).")
-    nodes: int | None = option(None, "Nodes that share the cards equally.", minimum=1)
-    gpus_per_node: int | None = option(None, "Cards of a node (default: 8).", minimum=1)
+    gpus: str = option("1", "Number of GPUs; several numbers give a table: 8,64,256,1024.")
+    card: str = option(
+        "h100", "GPU type: v100, a100, h100, h200, l4, t4, rtx-4090; or cpu (cores)."
+    )
+    nodes: int | None = option(None, "Number of nodes, with equally many GPUs each.", minimum=1)
+    gpus_per_node: int | None = option(None, "GPUs per node (default: 8).", minimum=1)
     memory: float | None = option(
-        None, "Memory of a card in GB, of another version of it.", minimum=0.1
+        None, "Memory per GPU in GB, if it is another version of this type.", minimum=0.1
     )
     network: float | None = option(
-        None, "Network of a node in GB/s, in one direction.", minimum=0.001
+        None, "Network bandwidth per node in GB/s, in one direction.", minimum=0.001
     )
-    price_per_hour: float | None = option(None, "Price of one card and hour.", minimum=0)
+    price_per_hour: float | None = option(None, "Price of one GPU for one hour.", minimum=0)
 
     def clusters(self) -> "list[Cluster]":
         """The clusters, one for each number of cards."""
@@ -54,12 +56,15 @@ class AssumedNumbers:
     """What is assumed where nothing is known."""
 
     share: float | None = option(
-        None, "Share of the peak that products reach, up to 1.", minimum=0.001, maximum=1
+        None,
+        "Share of the peak speed that matrix products reach, up to 1.",
+        minimum=0.001,
+        maximum=1,
     )
-    length: float | None = option(None, "Mean tokens of a text, or target.", minimum=1)
-    source_length: float | None = option(None, "Mean tokens of a source.", minimum=1)
+    length: float | None = option(None, "Mean tokens per text, or per target.", minimum=1)
+    source_length: float | None = option(None, "Mean tokens per source.", minimum=1)
     vocabulary: int | None = option(
-        None, "Size of the vocabulary, where the data decides it.", minimum=1
+        None, "Vocabulary size, for recipes in which the data determine it.", minimum=1
     )
 
 
@@ -67,18 +72,20 @@ def plan(
     recipe: Recipe,
     changes: Annotated[
         list[str] | None,
-        typer.Option("--set", help="Change a key of the recipe: model.dim=512. Repeatable."),
+        typer.Option(
+            "--set", help="Change a key of the recipe, such as model.dim=512. Repeatable."
+        ),
     ] = None,
     as_json: AsOneObject = False,
     *,
     cards: Annotated[CardArgs, CardArgs()],
     given: Annotated[AssumedNumbers, AssumedNumbers()],
 ) -> None:
-    """Compute what a run needs on a number of cards: memory, time, communication.
+    """Compute the memory, time and communication of a run on a number of GPUs.
 
-    Nothing is trained and no data is read. It is arithmetic from the recipe, the
-    data sheets of the cards and assumptions, which are printed. It names what
-    does not fit or would wait for the network, and what to change.
+    Neither trains nor reads data. The computation uses the recipe, the data
+    sheets of the GPUs, and assumptions, which are printed. Reports what does
+    not fit or would wait for the network, and what to change.
 
       jumok plan multi30k-en-de --gpus 1 --card l4
 

@@ -17,45 +17,58 @@ if TYPE_CHECKING:
 def prepare(
     recipe: Annotated[
         Path,
-        typer.Argument(help="A recipe for translation: its file, or its name in `jumok recipes`."),
+        typer.Argument(
+            help="Recipe of a translator: a TOML file, or a name listed by `jumok recipes`."
+        ),
     ],
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="Folder of the shards, new or begun before.")
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Folder of the shards: a new one, or the folder of an interrupted command.",
+        ),
     ],
     workers: Annotated[
-        Literal["local", "slurm", "ray"], typer.Option(help="Where the tasks run.")
+        Literal["local", "slurm", "ray"], typer.Option(help="Where to run the tasks.")
     ] = "local",
     tasks: Annotated[
         int | None,
-        typer.Option(min=1, max=100_000, help="Tasks of each stage (default: --at-once)."),
+        typer.Option(min=1, max=100_000, help="Number of tasks per stage (default: --at-once)."),
     ] = None,
     at_once: Annotated[
         int | None,
         typer.Option(
-            min=1, max=100_000, help="Tasks that run at the same time (default: all cores)."
+            min=1,
+            max=100_000,
+            help="Number of tasks that run at the same time (default: the number of cores).",
         ),
     ] = None,
     shard_pairs: Annotated[
-        int, typer.Option(min=1, help="Pairs of a shard, before cleaning.")
+        int, typer.Option(min=1, help="Sentence pairs per shard, before cleaning.")
     ] = 500_000,
     slurm: Annotated[
         list[str] | None,
         typer.Option(
             "--slurm",
-            help="KEY=VALUE for Slurm: partition and time, mem_per_cpu_gb, qos, ... Repeatable.",
+            help="Slurm setting as KEY=VALUE: partition, time, mem_per_cpu_gb, qos, ... "
+            "Repeatable.",
         ),
     ] = None,
     changes: Annotated[
         list[str] | None,
-        typer.Option("--set", help="Change a key of the recipe: data.clean=false. Repeatable."),
+        typer.Option(
+            "--set", help="Change a key of the recipe, such as data.clean=false. Repeatable."
+        ),
     ] = None,
 ) -> None:
     """Clean a large corpus and write it as shards of token ids.
 
-    Reads the corpora of the recipe, leaves out what data.clean says (without
-    the key: what all filters find), trains the tokenizer, and writes shards
-    with a manifest, and cleaning.json with numbers and examples of each
-    filter. The same command continues where an earlier one was stopped.
+    Reads the corpora of the recipe, removes the pairs that the filters of
+    data.clean find (without this key: all filters), and trains the tokenizer.
+    Writes the shards with a manifest, and cleaning.json with the counts and
+    examples of each filter. Run the same command again to continue after an
+    interruption.
 
       jumok prepare recipe.toml --output prepared
 

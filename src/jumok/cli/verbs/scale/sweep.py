@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from optuna.trial import FrozenTrial
 
 More = Annotated[
-    list[str] | None, typer.Argument(metavar="KEY=VALUES", help="More keys, as --grid has them.")
+    list[str] | None,
+    typer.Argument(metavar="KEY=VALUES", help="Further keys, written as for --grid."),
 ]
 
 
@@ -35,31 +36,42 @@ class SweepArgs:
 
     grid: list[str] | None = option(
         None,
-        "A key of the recipe and its values: model.dropout=0.1,0.2; or, with --trials, a range: "
-        "model.dropout=0.1..0.3, training.learning_rate=log:1e-4..1e-2. Repeatable.",
+        "Key of the recipe with its values: model.dropout=0.1,0.2. With --trials also with a "
+        "range: model.dropout=0.1..0.3, training.learning_rate=log:1e-4..1e-2. Repeatable.",
         metavar="KEY=VALUES",
     )
     trials: int = option(
         0,
-        "Runs with values drawn at random, then near good ones (0 = every combination).",
+        "Number of runs, with values sampled at random first and near good values later (0 = "
+        "every combination).",
         minimum=0,
     )
-    changes: list[str] | None = option(None, "In all runs: training.steps=99. Repeatable.", "--set")
-    output: Path | None = option(None, "Its folder (default: runs/RECIPE-sweep).", "--output", "-o")
-    jobs: int = option(0, "Runs at once; 0 = one for each card, or each core.", minimum=0)
-    threads: int = option(0, "Cores of each run; 0 = all, divided by --jobs.", minimum=0)
-    resume: bool = option(False, "Continue a sweep; finished runs are not repeated.")
+    changes: list[str] | None = option(
+        None, "Change a key in all runs, such as training.steps=99. Repeatable.", "--set"
+    )
+    output: Path | None = option(
+        None, "Folder of the sweep (default: runs/RECIPE-sweep).", "--output", "-o"
+    )
+    jobs: int = option(
+        0,
+        "Number of runs at the same time; 0 = one per GPU, or one per core without GPUs.",
+        minimum=0,
+    )
+    threads: int = option(
+        0, "CPU threads per run; 0 = the number of cores divided by --jobs.", minimum=0
+    )
+    resume: bool = option(False, "Continue a sweep without repeating finished runs.")
 
 
 def sweep(recipe: Recipe, more: More = None, *, asked: Annotated[SweepArgs, SweepArgs()]) -> None:
-    """Train a recipe with many values of its keys, several runs at once.
+    """Train a recipe with several values of its keys, several runs at the same time.
 
-    Each combination, or each of --trials, is a run of jumok train in a folder
-    of its own. At the end there is a table: the mean and the spread over
-    seeds, the best first; and results.csv.
+    Each combination of values, or each of --trials, is a run of jumok train
+    in its own folder. At the end, prints a table with the mean and the
+    standard deviation over seeds, best first, and writes results.csv.
 
-    A run that fails does not end the others: the exit code is 1 at the end.
-    Ctrl-C stops all of them with their checkpoints; --resume continues.
+    If a run fails, the others continue, and the exit code is 1. Ctrl-C stops
+    all runs with a checkpoint each; --resume continues them.
 
       jumok sweep smallworld-en-ko --grid seed=1,2,3
 

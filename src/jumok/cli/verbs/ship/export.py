@@ -19,41 +19,49 @@ def export(
     model: OneModel,
     to: Annotated[
         Literal["web", "huggingface", "ctranslate2", "argos", "bergamot", "onnx", "gguf"] | None,
-        typer.Option("--to", help="The format; without it, what the model can become is listed."),
+        typer.Option(
+            "--to", help="Format of the export; without it, the possible formats are listed."
+        ),
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="The folder or file to write; nothing is replaced."),
+        typer.Option(
+            "--output", "-o", help="Folder or file to write; existing files are not replaced."
+        ),
     ] = None,
     title: Annotated[
-        str | None, typer.Option(help="The model's name in what is written (default: its own).")
+        str | None, typer.Option(help="Name of the model in the export (default: its own name).")
     ] = None,
     precision: Annotated[
         Literal["fp32", "bf16", "int8"] | None,
         typer.Option(
-            "--precision", help="Number format of the weights (default: the first of the format)."
+            "--precision",
+            help="Number format of the weights (default: the first in the list of formats).",
         ),
     ] = None,
     beam: Annotated[
-        int, typer.Option("--beam", "-b", min=1, max=100, help="Beam size of a page; 1 = greedy.")
+        int,
+        typer.Option(
+            "--beam", "-b", min=1, max=100, help="Beam size in the page; 1 = greedy decoding."
+        ),
     ] = 5,
     address: Annotated[
         str | None,
         typer.Option(
-            help="Where a page will be (https://...): previews of links show preview.png beside it."
+            help="Future URL of the page (https://...); link previews show the file preview.png "
+            "beside it."
         ),
     ] = None,
 ) -> None:
-    """Make a page that runs a model, or write it as other programs read it.
+    """Export a model as a self-contained page, or in a format of another program.
 
-    Without --to it lists the formats, and for each that cannot hold the model
-    why not. What is written is compared with the model in the program that
-    reads it, if that is installed, before the command says done.
+    Without --to, lists the formats, with the reason for each that does not
+    support this model. If the program that reads the format is installed, its
+    output is compared with the model's before the command ends.
 
-      jumok export runs/demo/model
-      jumok export runs/demo/model --to web --output page/
-      jumok export runs/demo/model --to huggingface --output folder/
-
+      jumok export runs/first/model
+      jumok export runs/first/model --to web --output page/
+      jumok export runs/first/model --to huggingface --output folder/
     """
     from jumok.bundle.reading import read_bundle
 

@@ -12,15 +12,14 @@ from jumok.errors import ConfigError, Location
 def pack(
     model: OneModel,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="The file to write, such as model.tar.zst.")
+        Path, typer.Option("--output", "-o", help="File to write, such as model.tar.zst.")
     ],
 ) -> None:
-    """Write a model as one file, which every command takes in the model's place.
+    """Pack a model into one file, which every command accepts as a model.
 
-    The same model is always the same file; its SHA-256 is printed.
+    The same model always gives the same file; its SHA-256 is printed.
 
       jumok pack runs/first/model --output first.tar.zst
-
     """
     from jumok.bundle import packing
     from jumok.bundle.reading import read_bundle
@@ -34,15 +33,15 @@ def pack(
 
 
 def unpack(
-    file: Annotated[Path, typer.Argument(help="A file that `jumok pack` wrote.")],
+    file: Annotated[Path, typer.Argument(help="File written by `jumok pack`.")],
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="The folder to write; nothing is replaced.")
+        Path,
+        typer.Option("--output", "-o", help="Folder to write; an existing one is not replaced."),
     ],
 ) -> None:
-    """Write the folder of a packed model.
+    """Unpack a packed model into a folder.
 
     jumok unpack first.tar.zst --output first
-
     """
     from jumok.bundle import packing
     from jumok.bundle.reading import read_bundle

@@ -26,32 +26,35 @@ class LossData:
 
     check: tuple[Path, Path] | None = option(
         None,
-        "Two files, texts and their translations, to measure what is lost (default: the test or "
-        "validation data of the model's run).",
+        "Two files, texts and their translations, to measure the loss of quality (default: test "
+        "or validation data of the model's run).",
         metavar="SOURCE REFERENCE",
     )
     data: Path | None = option(
-        None, "One file instead of --check; for language models, a text.", "--data", "-d"
+        None, "One file instead of --check; for language models, a text file.", "--data", "-d"
     )
-    columns: str | None = option(None, "In --data: columns of the text and of its translation.")
-    from_: str | None = option(None, "Source language of the data, for a model of several pairs.")
-    into: str | None = option(None, "Target language of the data, for a model of several pairs.")
+    columns: str | None = option(None, "With --data: columns of the text and its translation.")
+    from_: str | None = option(
+        None, "Source language of the data, if the model has several language pairs."
+    )
+    into: str | None = option(
+        None, "Target language of the data, if the model has several language pairs."
+    )
 
 
 def quantize(
     model: OneModel,
     to: Annotated[
         Literal["int8", "bf16"],
-        typer.Option("--to", help="Number format of the matrices of the new model."),
+        typer.Option("--to", help="Number format of the matrices in the new model."),
     ],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="Folder for the new model, a bundle.")
-    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the new bundle.")],
     beam: Beam = 5,
     force: Annotated[
         str | None,
         typer.Option(
-            help="Write the model even if it loses too much; the reason is recorded in its card.",
+            help="Write the model even if it loses too much quality; the model card records this "
+            "reason.",
             metavar="REASON",
         ),
     ] = None,
@@ -60,12 +63,13 @@ def quantize(
     printed: Annotated[Output, Output(), Without("output")],
     machine: Annotated[Machine, Machine(), Without("device", "precision")],
 ) -> None:
-    """Make a model smaller and faster: its matrices in int8 or bfloat16.
+    """Store the matrices of a model in int8 or bfloat16, which is smaller and faster.
 
-    What it loses is measured, and a model that loses more than 0.3 points of
-    BLEU or chrF, 1 % of perplexity, or 3 % of its tokens, is not written.
-    In int8 every output of a matrix has a scale; if that loses too much, 32
-    inputs of an output share one, and inputs have 16 bits.
+    Measures the loss of quality first. A model is not written if BLEU or chrF
+    falls by more than 0.3 points, if the perplexity rises by more than 1 %,
+    or if more than 3 % of the tokens change. In int8, each output of a matrix
+    has a scale; if the loss is too large, each group of 32 inputs of an
+    output has its own scale, and the inputs have 16 bits.
 
       jumok quantize runs/a/model --to int8 --output a-int8
 

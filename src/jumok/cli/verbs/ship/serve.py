@@ -21,31 +21,33 @@ class Access:
 
     host: str = option(
         "127.0.0.1",
-        "Address to listen at. One that other machines can reach needs --key-file or --open.",
+        "Address to listen on. An address that other machines can reach needs --key-file or "
+        "--open.",
         panel=ACCESS,
     )
     allow_host: list[str] | None = option(
         None,
-        "A further host name by which requests may call the server, such as a proxy's. Repeatable.",
+        "Additional host name that requests may use, such as the name of a proxy. Repeatable.",
         panel=ACCESS,
         metavar="NAME",
     )
     key_file: Path | None = option(
         None,
-        "File with the keys that clients may use, one a line; only you may read it.",
+        "File of client keys, one per line, readable only by its owner.",
         panel=ACCESS,
     )
-    open_: bool = option(False, "Serve other machines without a key.", panel=ACCESS)
+    open_: bool = option(False, "Let other machines use the server without a key.", panel=ACCESS)
     cors: list[str] | None = option(
         None,
-        "Web pages that may call the server: https://example.org, or * for all. Repeatable.",
+        "Origin of web pages that may call the server, such as https://example.org; * = all. "
+        "Repeatable.",
         panel=ACCESS,
         metavar="ORIGIN",
     )
     root_path: str = option(
         "",
-        "Path under which a proxy serves the server, which it removes: /mt. A proxy may also send "
-        "it as X-Forwarded-Prefix.",
+        "Path prefix that a proxy in front of the server removes, such as /mt. The proxy may send"
+        " it as X-Forwarded-Prefix instead.",
         panel=ACCESS,
         metavar="PATH",
     )
@@ -58,28 +60,28 @@ class Copies:
 
     processes: int = option(
         1,
-        "Processes that serve the models, each with its own copy and its own queues; one for each "
-        "core is most.",
+        "Number of server processes, each with its own copy of the models and its own queues; at "
+        "most one per core.",
         minimum=1,
         maximum=1024,
         panel=MACHINE,
     )
     ray: bool = option(
         False,
-        "Serve behind Ray Serve, in replicas that start again when they die: on the cluster of "
-        "RAY_ADDRESS, or on one that is started on this machine.",
+        "Serve through Ray Serve, in replicas that restart after a crash: on the cluster of "
+        "RAY_ADDRESS, or on a new cluster on this machine.",
         panel=CLUSTER,
     )
     replicas: int = option(
         1,
-        "Minimum replicas of the models, with --ray.",
+        "With --ray: minimum number of replicas of the models.",
         minimum=1,
         maximum=1024,
         panel=CLUSTER,
     )
     max_replicas: int | None = option(
         None,
-        "Maximum replicas, which are added by load, with --ray; default: --replicas.",
+        "With --ray: maximum number of replicas, added under load (default: --replicas).",
         minimum=1,
         maximum=1024,
         panel=CLUSTER,
@@ -108,8 +110,8 @@ class Terms:
 
     glossary: list[str] | None = option(
         None,
-        "File of terms and their required translations, tab-separated; NAME=FILE is for the model "
-        "of this name. Repeatable.",
+        "File of terms and their required translations, tab-separated. NAME=FILE applies only to "
+        "the model of this name. Repeatable.",
         metavar="FILE",
     )
 
@@ -119,15 +121,17 @@ def serve(
         list[str],
         typer.Argument(
             metavar="MODEL...",
-            help="Bundles: folders that training wrote. NAME=FOLDER names one for requests; "
-            "comma-separated bundles form an ensemble.",
+            help="Bundles: folders of trained models. NAME=FOLDER sets the model's name in "
+            "requests; comma-separated bundles form an ensemble.",
         ),
     ],
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 = any free one.")] = 5000,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 = any free port.")] = 5000,
     grace: Annotated[
         float,
         typer.Option(
-            min=0.0, max=3_600.0, help="Seconds after SIGTERM in which requests are still accepted."
+            min=0.0,
+            max=3_600.0,
+            help="Seconds after SIGTERM during which requests are still accepted.",
         ),
     ] = ServeSettings().grace,
     *,
@@ -137,21 +141,21 @@ def serve(
     machine: Annotated[EngineMachine, EngineMachine(threads=1), Without("batch")],
     copies: Annotated[Copies, Copies()],
 ) -> None:
-    """Serve models over HTTP, for programs that speak LibreTranslate or OpenAI.
+    """Serve models over HTTP, with LibreTranslate- and OpenAI-compatible APIs.
 
-    Translators answer LibreTranslate's routes (/translate, /languages, ...),
-    language models OpenAI's /v1/completions, and every kind of model its own
-    route with scores, tokens, alignments and attention. Only this machine can
-    reach the server unless --host names another address.
+    Translators have the routes of LibreTranslate (/translate, /languages,
+    ...), and language models have /v1/completions of OpenAI. Each kind of
+    model also has a route of its own with scores, tokens, alignments and
+    attention; /openapi.json describes all routes.
 
-      jumok serve runs/demo/model
+    Only this machine can reach the server unless --host gives another
+    address. SIGTERM or Ctrl-C stops the server after the running requests.
+
+      jumok serve runs/first/model
 
       curl localhost:5000/translate -d "q=A cat ran.&source=en&target=ko"
 
       jumok serve ko=runs/a/model lm=runs/b/model --host 0.0.0.0 --key-file keys
-
-    SIGTERM or Ctrl-C lets the running requests finish. The path /openapi.json
-    describes all routes.
     """
     copies.check()
     with optional_import("serving models over HTTP", extra="serve"):
