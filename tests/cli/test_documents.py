@@ -3,11 +3,14 @@
 import gzip
 import io
 from pathlib import Path
+from typing import get_args
 
 import docx
 import pytest
 
 import jumok
+from jumok.cli.options import Formats
+from jumok.documents.catalog import FORMATS
 from jumok.errors import ConfigError, DataError
 from tests.cli.calls import call, fault
 from tests.documents.test_formats import HTML, MARKDOWN, PO, SRT, XLIFF
@@ -80,6 +83,14 @@ def test_a_document_comes_from_standard_input_where_its_format_is_said(tiny_bund
     out = call("translate", tiny_bundle, "--format", "html", *FAST, given="<p>the cat</p>").stdout
     assert out.startswith("<p>")
     assert out.endswith("</p>")
+
+
+def test_the_option_names_every_format(tiny_bundle: Path) -> None:
+    assert {*get_args(Formats)} == {"auto", "lines", *FORMATS}
+    given = '{"a": "the cat"}'
+    out = call("translate", tiny_bundle, "--format", "json", *FAST, given=given).stdout
+    assert out.startswith('{"a": "')
+    assert out != given
 
 
 def test_markup_read_as_lines_is_what_somebody_asked_for(tmp_path: Path, tiny_bundle: Path) -> None:

@@ -133,8 +133,9 @@ Text = Annotated[
 ]
 AsOneObject = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Formats = Literal[
-    "auto", "lines", "paragraphs", "markdown", "html", "srt", "vtt", "po", "xliff", "tmx", "docx"
-]
+    "auto", "lines", "paragraphs", "markdown", "html", "docx", "srt", "vtt", "ass", "po", "xliff",
+    "tmx", "json", "yaml", "properties", "strings", "ipynb",
+]  # fmt: skip
 Beam = Annotated[int, typer_option(options_of(DecodingOptions)["beam"])]
 Beams = Annotated[
     int | None,

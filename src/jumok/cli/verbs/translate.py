@@ -137,8 +137,8 @@ def translate(
 ) -> None:
     """Translate lines of text (N lines in, N lines out), or a document.
 
-    Documents (HTML, Markdown, DOCX, SRT, WebVTT, PO, XLIFF, TMX) keep their
-    structure.
+    Documents (HTML, Markdown, DOCX, SRT, WebVTT, ASS, PO, XLIFF, TMX, JSON, YAML,
+    .properties, .strings and Jupyter notebooks) keep their structure.
 
     Additional columns are separated by tabs. With --nbest above 1, each
     translation has its own line, which starts with the number of the source
