@@ -36,19 +36,20 @@ INTRODUCTION = {
 [한국어](lectures.ko.md)
 
 This page is for readers of the five Korean lecture notes on attention that jumok covers. Each row
-contains some lines of a note, their statement, and the places in jumok that answer it: chapters of
-the [course](course/README.md), commands, views of the page, source files and sections of the
-documents.
+names some lines of a note, with a quotation, their statement, and the places in jumok that answer
+it: chapters of the [course](course/README.md), commands, views of the page, source files and
+sections of the documents.
 
 - `jumok explain --lecture 002:15` computes the numbers of a note again, step by step. With
   `--save page.html`, a page shows the attention of the example. Where a note contains only
-  symbols, the example uses chosen numbers and states it.
+  symbols, the example uses chosen numbers and marks them as chosen.
 - `jumok lab NAME` tests a claim as an experiment, with a table, a figure and a verdict
   ([the results](lab.md)).
 - *Views* belong to the page of `jumok look MODEL "..."` and to the report of `jumok demo`
   ([all views](look.md)).
-- *Error* marks a place where the note is wrong, incomplete or contradicts itself. The correction
-  is in the named row of `jumok lab errata`, which computes the line as written and as corrected.
+- *Error* marks a place where the note is wrong or incomplete, or contradicts itself. The
+  correction is in the named row of `jumok lab errata`, which computes the line as written and as
+  corrected.
 
 MODEL is the folder of a trained model, VECTORS a file of word vectors, and LINKS a file of gold
 alignments. `jumok recipes` lists the recipes for training; some of them need [data](data.md).
@@ -60,12 +61,12 @@ the notes.
 [English](lectures.md)
 
 jumok이 다루는 한국어 어텐션 강의 노트 다섯 편을 읽는 사람을 위한 문서입니다. 표의 각 행에는
-노트의 줄과 그 내용, 그리고 답을 찾을 수 있는 [강좌](course/README.ko.md)의 장, 명령, 화면, 소스
-파일, 문서의 절이 있습니다.
+노트의 줄 번호와 인용문, 그 내용, 그리고 답을 찾을 수 있는 [강좌](course/README.ko.md)의 장, 명령,
+화면, 소스 파일, 문서의 절이 있습니다.
 
 - `jumok explain --lecture 002:15 --lang ko`는 노트의 숫자를 단계마다 다시 계산합니다. `--save
   page.html`을 붙이면 예제의 어텐션을 페이지로 보여 줍니다. 노트에 기호만 있으면 예제의 숫자를
-  임의로 정하고 그 사실을 밝힙니다.
+  임의로 정하고 그렇게 표시합니다.
 - `jumok lab NAME --lang ko`는 주장을 실험으로 검증해 표, 그림, 판정을 출력합니다
   ([결과](lab.ko.md)).
 - ‘화면’은 `jumok look MODEL "..."`의 페이지와 `jumok demo`의 보고서에 있는 화면입니다

@@ -65,7 +65,7 @@ def test_all_22_are_computed_to_differ_and_none_is_judged(tmp_path: Path) -> Non
     assert incomplete == ["000:121", "001:82", "004:62, 57"]
     marked = [row[0] for row in found.rows if row[2].en.startswith("not wrong, but incomplete: ")]
     assert marked == incomplete
-    assert "3 of them incomplete rather than wrong" in found.sentence.en
+    assert "3 of these statements are incomplete rather than wrong" in found.sentence.en
     assert found.figures["concatenated positions"] < 1e-12
     if NOTES.is_dir():
         for place, slip in slips.items():

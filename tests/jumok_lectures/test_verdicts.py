@@ -108,7 +108,7 @@ def test_a_verdict_that_flips_is_named_with_its_conditions() -> None:
     assert second == "| errata |  |  | yes | 0 / 0 |"
     heading, _, first, _, _ = report.further_table(further, "ko")
     assert heading == "| 실험 | 시드 1–3 | 시드 4–6 | 결과와 판정이 같음 | 판정이 다른 조건 |"
-    assert first == "| norm | 성립 | 일부 성립 | 아니오 | 1 / 2; 조건 1: 충족, 판단 불가 |"
+    assert first == "| norm | 성립 | 일부 성립 | 아니요 | 1 / 2; 조건 1: 충족, 판단 불가 |"
 
 
 def test_labs_that_were_changed_have_a_third_set() -> None:

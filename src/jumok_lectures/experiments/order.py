@@ -136,7 +136,7 @@ def run(setting: Setting) -> Findings:
         ],
         panels=[T.bars([(NAMES[name], outputs[name]) for name in NAMES], form=".0e", log_x=True)],
         largest=max(outputs[name] for name in SETS),
-        least=outputs[nearest],
+        least=[each[nearest][0] for each in seeds],
         nearest=NAMES[nearest],
         masked=outputs["mask"],
     )

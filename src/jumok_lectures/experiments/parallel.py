@@ -230,6 +230,7 @@ def report(runs: list[list[Timed]], counts: Counts) -> Findings:
         attention=grown(counts.attention_chain[0], counts.attention_chain[-1]),
         faster=faster,
         sentence=SENTENCE,
+        start=LENGTHS[-3],
         lengths_last=LENGTHS[-1],
         ratio=counts.attention[-1] / counts.gru[-1],
         exact=power(LENGTHS, [float(each) for each in counts.attention]),

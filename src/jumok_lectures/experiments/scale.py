@@ -110,10 +110,10 @@ def run(setting: Setting) -> Findings:
             for of in ("entropy", "gradient")
         ],
         widths_last=WIDTHS[-1],
-        left=mean(left),
+        left=left,
         entropy=plain[-1].entropy,
         entropy_2=scaled[-1].entropy,
-        moved=mean(moved),
+        moved=moved,
         largest=plain[WIDTHS.index(1024)].largest,
         over=overflow(),
     )
