@@ -1,7 +1,7 @@
 """The JSON file of results: one entry a part, each with the machine and the date it was run on.
 
-Under "figures" are those of the documents' sentences and hand-written tables: each row with its page
-and commands, machine and date; or with the file and the line of code that sets the figure.
+Under "figures" are those of the documents' sentences and hand-written tables: each row with its
+page and commands, machine and date; or with the file and the line of code that sets the figure.
 """
 
 import json
