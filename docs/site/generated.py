@@ -105,10 +105,6 @@ API = {
 }
 
 
-REMARK = re.compile(r"\[dim\]- (.*?)\[/dim\]")
-"""A remark after an example, in the markup of rich."""
-
-
 def cell(text: object) -> str:
     """Text for a table."""
     return " ".join(str(text).split()).replace("|", "\\|")
@@ -158,7 +154,6 @@ def with_examples(help_: str) -> str:
     for example, parts in groupby(help_.strip("\n").split("\n\n"), is_example):
         if example:
             lines = "\n".join(dedent(part) for part in parts).replace("\n  ", " \\\n  ")
-            lines = REMARK.sub(r"# \1", lines)
             blocks.append(f"```bash\n{lines}\n```")
         else:
             blocks += parts
