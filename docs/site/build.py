@@ -50,8 +50,9 @@ FRAME = """
 ```
 """
 TRY = {
-    "en": "[Try a translator on this site](translator.md): nothing is installed, and no text is sent.",
-    "ko": "[이 사이트에서 번역기를 써 보세요](translator.md). 설치할 것이 없고, 텍스트를 어디에도 보내지 않습니다.",
+    "en": "[Try a translator on this site](translator.md). No installation, and no text is sent.",
+    "ko": "[이 사이트에서 번역기를 써 보세요](translator.md). 설치할 것이 없고, 텍스트를 어디에도 "
+    "보내지 않습니다.",
 }
 
 
