@@ -31,15 +31,16 @@ FRONT = """<!doctype html>
 </html>
 """
 DEMO = {
-    "en": """# A translator in the page
+    "en": """# A translator in the browser
 
-The model runs in this page: nothing is sent. Type an English sentence, and point at a word of its
-translation. `jumok export MODEL --to web` makes such a page.
+The model runs in your browser, so no text is sent. Type an English sentence, and point at a word of
+the translation to see its attention. `jumok export MODEL --to web` makes such a page.
 """,
-    "ko": """# 페이지 안의 번역기
+    "ko": """# 브라우저에서 동작하는 번역기
 
-모델이 이 페이지 안에서 계산하며, 아무것도 보내지 않습니다. 영어 문장을 적고 번역의 단어를 가리켜
-보세요. `jumok export MODEL --to web`으로 이런 페이지를 만들 수 있습니다.
+모델이 브라우저에서 동작하므로 텍스트를 어디에도 보내지 않습니다. 영어 문장을 입력하고 번역문의
+단어를 가리키면 그 단어의 어텐션이 보입니다. `jumok export MODEL --to web`으로 이런 페이지를 만들
+수 있습니다.
 """,
 }
 FRAME = """
@@ -49,8 +50,9 @@ FRAME = """
 ```
 """
 TRY = {
-    "en": "[Try a translator in this site](translator.md): nothing is installed, nothing is sent.",
-    "ko": "[이 사이트 안의 번역기를 써 보세요](translator.md). 설치할 것도, 보내는 것도 없습니다.",
+    "en": "[Try a translator on this site](translator.md). No installation, and no text is sent.",
+    "ko": "[이 사이트에서 번역기를 써 보세요](translator.md). 설치할 것이 없고, 텍스트를 어디에도 "
+    "보내지 않습니다.",
 }
 
 

@@ -1,6 +1,7 @@
 """Sphinx's settings of the site; build.py gives the language and the folders."""
 
 import importlib.metadata
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -69,6 +70,31 @@ def literal(_app: Any, _what: str, _name: str, _it: Any, _options: Any, lines: l
     lines[:] = written
 
 
+VALIDATED = re.compile(
+    r"~?(?:\w+\.)?Annotated\[(.*?), ~?[\w.]*(?:PlainValidator|FieldInfo)\([^()]*\)\]"
+)
+"""A type with pydantic's record of its validation, which readers do not need."""
+
+
+def signature(
+    _app: Any,
+    _what: str,
+    _name: str,
+    it: Any,
+    _options: Any,
+    given: str | None,
+    returned: str | None,
+) -> tuple[str | None, str | None]:
+    """A signature in plain Python, which Sphinx breaks into lines.
+
+    The class of a protocol has none, because users do not call it.
+    """
+    if isinstance(it, type) and getattr(it, "_is_protocol", False):
+        return "", None
+    given, returned = (text and VALIDATED.sub(r"\1", text) for text in (given, returned))
+    return given and given.replace("<factory>", "..."), returned
+
+
 def other_language(
     app: Any, page: str, _template: str, context: dict[str, Any], _tree: Any
 ) -> None:
@@ -97,4 +123,5 @@ def setup(app: Any) -> None:
     app.add_search_language(Korean)
     app.add_html_math_renderer("mathml", (formula, None), (formula, None))
     app.connect("html-page-context", other_language)
+    app.connect("autodoc-process-signature", signature)
     app.connect("autodoc-process-docstring", literal, priority=100)  # before napoleon

@@ -12,6 +12,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 import typer
 from annotated_types import Ge, Gt, Le, Lt
 from pydantic.fields import FieldInfo
+from sphinx.pycode import ModuleAnalyzer
 
 import jumok
 from jumok.cli.language import is_example, table, translate_texts
@@ -34,40 +35,74 @@ MODULES = (
 )
 """The modules whose names users meet, besides `jumok` itself."""
 
+INTERNAL = {"LONE", "REGISTERED"}
+"""Documented names of these modules that users do not need."""
+
 COMMANDS = {
     "en": (
-        "# Commands and options\n\nThe help of every command: `jumok COMMAND --help` prints it.\n",
-        "option | meaning",
+        "# Commands and options\n\nThe arguments and options of every command, with their values "
+        "and defaults. `jumok COMMAND --help` prints the same texts.\n",
+        "option | values | meaning",
     ),
     "ko": (
-        "# 명령과 옵션\n\n`jumok COMMAND --help`로 볼 수 있는, 모든 명령의 도움말입니다.\n",
-        "옵션 | 뜻",
+        "# 명령과 옵션\n\n모든 명령의 인자와 옵션을 값, 기본값과 함께 적었습니다. "
+        "`jumok COMMAND --help`에도 같은 내용이 나옵니다.\n",
+        "옵션 | 값 | 뜻",
     ),
 }
 KEYS = {
     "en": (
-        "# Recipe keys\n\nThe keys of a recipe for each kind of model (`model.kind`), with their "
-        "values and defaults. If a table is the same as for an earlier kind, only the name of that "
-        "kind is given. A key without a default is required; `jumok recipes show NAME` prints a "
-        "recipe whose comments explain the keys.\n",
+        "# Recipe keys\n\nThe keys of recipes, with their values and defaults. Each section is for "
+        "one task, such as translation; `model.kind` determines the task and the keys of `model`. "
+        "A key without a default is required. If a table is the same as for an earlier task, only "
+        "that task is named. `jumok recipes show NAME` prints a recipe whose comments explain the "
+        "keys.\n",
         "| key | values | default |\n|---|---|---|\n",
     ),
     "ko": (
-        "# 레시피의 키\n\n모델의 종류(`model.kind`)마다 레시피에 쓸 수 있는 키와 값, 기본값을 "
-        "적었습니다. 앞에 나온 종류와 표가 같으면 그 종류의 이름만 적었습니다. 기본값이 빈칸인 "
-        "키는 반드시 적어야 합니다(not set: 적지 않음). 키의 뜻은 레시피의 주석에 있습니다"
-        "(`jumok recipes show NAME`, 영어).\n",
+        "# 레시피의 키\n\n레시피에 쓸 수 있는 키와 값, 기본값입니다. 과제(예: translation)마다 "
+        "절이 하나씩 있습니다. 과제와 `model`의 키는 `model.kind`에 따라 정해집니다. 기본값이 "
+        "빈칸인 키는 반드시 적어야 합니다. 앞에 나온 과제와 표가 같으면 그 과제의 이름만 "
+        "적었습니다. `jumok recipes show NAME`으로 레시피를 출력하면 주석(영어)에 키의 설명이 "
+        "있습니다.\n",
         "| 키 | 값 | 기본값 |\n|---|---|---|\n",
     ),
 }
-API = {
-    "en": "# Python reference\n\nThe public names of jumok and its modules.\n",
-    "ko": "# 파이썬 참고 문서\n\njumok과 그 모듈의 공개 이름입니다. 설명은 영어입니다.\n",
+WORDS = {
+    "en": {
+        "str": "string",
+        "int": "integer",
+        "Path": "path",
+        "list": "list: {}",
+        "list of": "list of {}: {}",
+        "top": "Top level",
+        "as": "as for `{}`",
+        "unset": "not set",
+        "required": "Required.",
+        "default": "Default: {}.",
+    },
+    "ko": {
+        "str": "문자열",
+        "int": "정수",
+        "float": "실수",
+        "Path": "경로",
+        "list": "목록: {}",
+        "list of": "값 {}개의 목록: {}",
+        "top": "최상위",
+        "as": "`{}`과 같음",
+        "unset": "없음",
+        "required": "반드시 주어야 합니다.",
+        "default": "기본값: {}.",
+    },
 }
-
-
-REMARK = re.compile(r"\[dim\]- (.*?)\[/dim\]")
-"""A remark after an example, in the markup of rich."""
+"""The words of the tables; the names of types are those of TOML."""
+Words = dict[str, str]
+API = {
+    "en": "# Python reference\n\nThe public names of jumok, and of its modules for parts and kinds "
+    "of models of your own.\n",
+    "ko": "# 파이썬 참고 문서\n\n이 페이지의 설명은 영어입니다. jumok의 공개 이름이 나오고, 이어서 "
+    "부품이나 모델의 종류를 직접 만들 때 쓰는 모듈의 공개 이름이 나옵니다.\n",
+}
 
 
 def cell(text: object) -> str:
@@ -75,15 +110,42 @@ def cell(text: object) -> str:
     return " ".join(str(text).split()).replace("|", "\\|")
 
 
-def options_of(command: Any) -> Iterator[str]:
+def options_of(command: Any, words: Words) -> Iterator[str]:
     """The rows of a command's arguments and options."""
     for each in command.params:
         text = getattr(each, "help", None)
         if text and not getattr(each, "hidden", False):
+            argument = each.param_type_name == "argument"
             names = ", ".join(f"`{name}`" for name in (*each.opts, *each.secondary_opts))
-            if each.param_type_name == "argument":
+            if argument:
                 names = f"`{cell(each.metavar or each.name.upper())}`"
-            yield f"| {names} | {cell(text)} |\n"
+            elif each.required:
+                text = f"{text} {words['required']}"
+            if written := default_of_option(each):
+                text = f"{text} {words['default'].format(written)}"
+            values = "" if argument else cell(values_of_option(each, words))
+            yield f"| {names} | {values} | {cell(text)} |\n"
+
+
+def values_of_option(each: Any, words: Words) -> str:
+    """The values that an option accepts; none for a flag."""
+    if each.is_flag:
+        return ""
+    if each.metavar:
+        return f"`{each.metavar}`"
+    kind = each.type_descriptor.annotation
+    text = described(get_args(kind)[0] if get_origin(kind) is list else kind, words)
+    limits = (">= {}", each.min), ("<= {}", each.max)
+    found = [form.format(value) for form, value in limits if value is not None and value < MACHINE]
+    return ", ".join([text, *found])
+
+
+def default_of_option(each: Any) -> str:
+    """The default as code, unless the help of the option explains it."""
+    explained = re.search("default:|기본값", each.help)
+    if getattr(each, "is_flag", False) or explained or each.default in (None, "", ()):
+        return ""
+    return f"`{each.default}`"
 
 
 def with_examples(help_: str) -> str:
@@ -92,22 +154,21 @@ def with_examples(help_: str) -> str:
     for example, parts in groupby(help_.strip("\n").split("\n\n"), is_example):
         if example:
             lines = "\n".join(dedent(part) for part in parts).replace("\n  ", " \\\n  ")
-            lines = REMARK.sub(r"# \1", lines)
             blocks.append(f"```bash\n{lines}\n```")
         else:
             blocks += parts
     return "\n\n".join(blocks)
 
 
-def sections_of(command: Any, name: str, head: str) -> Iterator[str]:
+def sections_of(command: Any, name: str, head: str, words: Words) -> Iterator[str]:
     """A command, and those below it."""
     about = with_examples(command.help or "")
-    rows = "".join(options_of(command))
+    rows = "".join(options_of(command, words))
     yield f"\n## {name}\n\n{about}\n"
     if rows:
-        yield f"\n| {head} |\n|---|---|\n{rows}"
+        yield f"\n| {head} |\n|---|---|---|\n{rows}"
     for below, each in getattr(command, "commands", {}).items():
-        yield from sections_of(each, f"{name} {below}", head)
+        yield from sections_of(each, f"{name} {below}", head, words)
 
 
 def in_korean(command: Any, name: str) -> None:
@@ -124,29 +185,31 @@ def commands(language: str) -> str:
     if language == "ko":
         in_korean(root, "")
         root.help = table()["root"]["about"]
-    return about + "".join(sections_of(root, "jumok", head))
+    return about + "".join(sections_of(root, "jumok", head, WORDS[language]))
 
 
 MACHINE = 2**31
 """Bounds from here on are those of computers."""
-TYPES = {"str": "string", "int": "integer", "bool": "`true`, `false`", "Path": "path"}
-"""The names of types in TOML, where they are others than in Python."""
 LIMITS = {Ge: ">= {}", Gt: "> {}", Le: "<= {}", Lt: "< {}"}
 
 
-def described(kind: Any) -> str:
-    """The values that a type has."""
+def described(kind: Any, words: Words) -> str:
+    """The values of a type."""
     if get_origin(kind) is Literal:
         return ", ".join(f"`{each}`" for each in get_args(kind))
     if get_origin(kind) in (Union, types.UnionType):
-        return " / ".join(described(each) for each in get_args(kind) if each is not type(None))
+        found = (each for each in get_args(kind) if each is not type(None))
+        return " / ".join(described(each, words) for each in found)
     if hasattr(kind, "__metadata__"):  # Annotated
-        return limited(described(get_args(kind)[0]), kind.__metadata__)
+        return limited(described(get_args(kind)[0], words), kind.__metadata__)
     if get_origin(kind) is tuple:
         first, *others = get_args(kind)
-        number = "" if Ellipsis in others else f"{1 + len(others)} "
-        return f"list of {number}{described(first)}"
-    return TYPES.get(name := getattr(kind, "__name__", str(kind)), name)
+        if Ellipsis in others:
+            return words["list"].format(described(first, words))
+        return words["list of"].format(1 + len(others), described(first, words))
+    if kind is bool:
+        return "`true`, `false`"
+    return words.get(name := getattr(kind, "__name__", str(kind)), name)
 
 
 def limited(name: str, metadata: Any) -> str:
@@ -172,52 +235,50 @@ def inner(kind: Any) -> Iterator[type[Section]]:
 Seen = dict[tuple[str, type[Section]], str]
 
 
-def titled(section: type[Section], path: str) -> str:
+def titled(section: type[Section], path: str, words: Words) -> str:
     """The heading of a table, with the kind where a key has several kinds of section."""
     kind = section.model_fields.get("kind")
     kinds = get_args(kind.annotation) if kind else ()
-    return f'{path}, `kind = "{kinds[0]}"`' if len(kinds) == 1 else path or TOP
+    return f'{path}, `kind = "{kinds[0]}"`' if len(kinds) == 1 else path or words["top"]
 
 
-TOP = "name, seed, plugins"
-"""The heading of the keys that belong to no section."""
-
-
-def keys_of(section: type[Section], path: str, kind: str, seen: Seen, head: str) -> Iterator[str]:
+def keys_of(
+    section: type[Section], path: str, kind: str, seen: Seen, language: str
+) -> Iterator[str]:
     """The tables of a section and of those below it; one that an earlier kind has is named."""
+    words = WORDS[language]
     first = seen.setdefault((path, section), kind)
     if first != kind:
-        yield f"\n**{titled(section, path)}**: `{first}`\n"
+        yield f"\n**{titled(section, path, words)}**: {words['as'].format(first)}\n"
         return
     rows, below = "", []
     for name, field in section.model_fields.items():
         held = list(inner(field.annotation))
         below += [(each, f"{path}.{name}" if path else name) for each in held]
         if not held:
-            values = limited(described(field.annotation), field.metadata)
-            rows += f"| `{name}` | {cell(values)} | {default_of(field)} |\n"
+            values = limited(described(field.annotation, words), field.metadata)
+            rows += f"| `{name}` | {cell(values)} | {default_of(field, words)} |\n"
     if rows:
-        yield f"\n**{titled(section, path)}**\n\n{head}{rows}"
+        yield f"\n**{titled(section, path, words)}**\n\n{KEYS[language][1]}{rows}"
     for each, where in below:
-        yield from keys_of(each, where, kind, seen, head)
+        yield from keys_of(each, where, kind, seen, language)
 
 
-def default_of(field: FieldInfo) -> str:
+def default_of(field: FieldInfo, words: Words) -> str:
     """The default as TOML; nothing for a required key."""
     if field.is_required():
         return ""
     value = field.get_default(call_default_factory=True)
-    return "not set" if value is None else f"`{cell(json.dumps(value, default=str))}`"
+    return words["unset"] if value is None else f"`{cell(json.dumps(value, default=str))}`"
 
 
 def recipe_keys(language: str) -> str:
     """Every key that a recipe may have, by the kind of its model."""
-    about, head = KEYS[language]
-    text, seen = about, Seen()
+    text, seen = KEYS[language][0], Seen()
     for name, kind in KINDS.items():
         if kind.recipe is None:  # it is not trained here
             continue
-        tables = "".join(keys_of(kind.entry("recipe"), "", name, seen, head))
+        tables = "".join(keys_of(kind.entry("recipe"), "", name, seen, language))
         text += f"\n## {name}\n{tables}"
     return text
 
@@ -237,7 +298,18 @@ def api(language: str) -> str:
     lines.append("```\n")
     for module in MODULES:
         import_module(module)
-        lines.append(f"\n## {module}\n\n```{{eval-rst}}\n.. automodule:: {module}\n```\n")
+        lines.append(f"\n## {module}\n\n```{{eval-rst}}\n{members(module)}```\n")
+    return "".join(lines)
+
+
+def members(module: str) -> str:
+    """The directives for a module: its tables without their values, which are long."""
+    documented = ModuleAnalyzer.for_module(module).find_attr_docs()
+    tables = [name for scope, name in documented if not scope]
+    lines = [f".. automodule:: {module}\n", f"   :exclude-members: +{', '.join(tables)}\n\n"]
+    for name in tables:
+        if name not in INTERNAL:
+            lines.append(f".. autodata:: {module}.{name}\n   :no-value:\n\n")
     return "".join(lines)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Location:
-    """A place in the user's files. Lines count from 1, bytes from 0."""
+    """A place in the user's files. Lines are counted from 1, bytes from 0."""
 
     file: Path | str
     line: int | None = None
@@ -77,7 +77,7 @@ class ModelError(JumokError):
 
 
 class BundleError(JumokError):
-    """A model folder or a checkpoint that is missing, damaged, newer or unsafe."""
+    """A model folder or a checkpoint that is missing, damaged, unsafe, or from a newer jumok."""
 
 
 class TrainingError(JumokError):
@@ -96,7 +96,7 @@ class MissingExtraError(JumokError):
 
 @contextmanager
 def optional_import(feature: str, extra: str) -> Iterator[None]:
-    """Around the import of an optional package; its error names the extra to install.
+    """The context of an import of an optional package; its error names the extra to install.
 
     Args:
         feature: the purpose of the package, such as "reading TMX files".

@@ -150,9 +150,9 @@ def test_korean_pages_lead_to_no_english_page_but_their_own(site):
 
 def test_the_commands_are_described_in_both_languages(site):
     english, korean = ((site / each / "commands.html").read_text("utf-8") for each in ("en", "ko"))
-    assert "Folder of all runs" in english
-    assert "모든 실행의 폴더" in korean
-    assert "Folder of all runs" not in korean
+    assert "Folder in which each run gets a subfolder" in english
+    assert "실행마다 하위 폴더가 생기는 폴더" in korean
+    assert "Folder in which each run gets a subfolder" not in korean
     assert "jumok train --source a.en --target a.ko" in re.sub("<[^>]+>", "", korean)
 
 

@@ -177,7 +177,7 @@ def fits(template: str, text: str) -> bool:
     [
         (
             ("info", "nowhere"),
-            "그런 번들이 없습니다.\n  해결 방법: 학습이 쓴 폴더를 주세요",
+            "그런 번들이 없습니다.\n  해결 방법: 번들(학습 실행의 모델 폴더)을 주세요",
         ),
         (("train", "smallworld-en-k"), "그런 레시피가 없습니다.\n  해결 방법: 혹시 smallworld"),
         (

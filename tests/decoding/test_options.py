@@ -64,11 +64,11 @@ def test_decode_with_penalties(prefixes) -> None:
         tokens = list(prefix)
         while len(tokens) < 7:
             scores = log_softmax(mixed_logits(row, tuple(tokens)))
-            penalised = [
+            penalized = [
                 value - 0.5 * tokens[len(prefix) :].count(token) if token not in (0, 2) else -inf
                 for token, value in enumerate(scores)
             ]
-            token = penalised.index(max(penalised))
+            token = penalized.index(max(penalized))
             if token == 3:
                 break
             tokens.append(token)

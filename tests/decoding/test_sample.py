@@ -246,14 +246,14 @@ def test_penalties_are_openai_s() -> None:
     """By hand: each score less frequency times its count, and presence where there is one."""
     counts = WrittenCounts(frequency=0.5, presence=0.25)
     scores = np.array([1.0, 2.0, 3.0, 4.0], np.float32)
-    assert counts.penalised(scores).tolist() == scores.tolist()
+    assert counts.penalized(scores).tolist() == scores.tolist()
     for token in (3, 3, 1, 3):
         counts.note(token)
-    assert counts.penalised(scores).tolist() == [1.0, 2.0 - 0.75, 3.0, 4.0 - 1.75]
+    assert counts.penalized(scores).tolist() == [1.0, 2.0 - 0.75, 3.0, 4.0 - 1.75]
     assert scores.tolist() == [1.0, 2.0, 3.0, 4.0]
     counts = WrittenCounts(frequency=0.5, presence=0.0, repetition=2.0)
     counts.note(2)
-    assert counts.penalised(-scores).tolist() == [-1.0, -2.0, -6.5, -4.0]
+    assert counts.penalized(-scores).tolist() == [-1.0, -2.0, -6.5, -4.0]
 
 
 WORD = 2**64 - 1

@@ -43,13 +43,13 @@ COVERED = {
 }
 TEXTS = {
     "greedy": {"beam": 1, "no_repeat_ngram": 3},
-    "greedy, penalised": {"beam": 1, "frequency_penalty": 0.7, "presence_penalty": -0.3},
+    "greedy, penalized": {"beam": 1, "frequency_penalty": 0.7, "presence_penalty": -0.3},
     "greedy, at least": {"beam": 1, "minimum_length": 7, "presence_penalty": 1.9},
     "samples": {"sample": True, "nbest": 3, "seed": 7},
     "top k": {"sample": True, "top_k": 7, "temperature": 0.6, "seed": 2**63},
     "nucleus": {"sample": True, "top_p": 0.8, "nbest": 2, "temperature": 1.4},
     "min p": {"sample": True, "min_p": 0.1, "minimum_length": 5, "seed": 11},
-    "samples, penalised": {
+    "samples, penalized": {
         "sample": True, "nbest": 2, "frequency_penalty": 1.5, "top_k": 20, "no_repeat_ngram": 2,
     },
 }  # fmt: skip

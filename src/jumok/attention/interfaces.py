@@ -108,7 +108,7 @@ class HeadParts:
         process_output: in this order, before the gates and the output projection.
         bias: added to the scores; None adds nothing.
         value_residual: mixes the values of the first layer into those of this layer; None: nothing.
-        sink: takes the weight that no key gets; None: the weights of the keys sum to 1.
+        sink: absorbs part of the weight; None: the weights of the keys sum to 1.
         window: the window of self-attention (`Observable.window`).
     """
 

@@ -169,8 +169,8 @@ def _check_files(folder: Path) -> None:
             place=Location(folder),
             do=f"a write was cut short: mv {aside} {folder}"
             if aside.is_dir()
-            else "give the folder that training wrote, such as runs/NAME/model; jumok demo "
-            "writes demo/smallworld-en-ko/model",
+            else "give a bundle (the model folder of a training run), such as runs/NAME/model; "
+            "jumok demo writes demo/smallworld-en-ko/model",
         )
     model = detect_huggingface(folder)
     if model is not None:

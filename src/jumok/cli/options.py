@@ -278,7 +278,7 @@ class Machine(Computer):
 
     precision: Literal["fp32", "bf16"] = option(
         "fp32",
-        "Number format. bf16 is up to twice as fast on CPUs that support bfloat16.",
+        "Number format. bf16 is faster on CPUs that support bfloat16.",
         panel=MACHINE,
     )
 
@@ -310,15 +310,15 @@ class EngineMachine(Computer):
 
     engine: Literal["auto", "torch", "native"] = option(
         "auto",
-        "Compute with torch, or with the native engine, which is several times faster on the CPU "
-        "and uses torch for unsupported requests. auto: native if it supports the model (see "
-        "jumok info MODEL) and there is no GPU.",
+        "Compute with torch, or with the native engine, which is faster on the CPU and uses torch "
+        "for unsupported requests. auto: native if it supports the model (see jumok info MODEL) "
+        "and there is no GPU.",
         panel=MACHINE,
     )
     precision: Literal["auto", "fp32", "bf16", "int8"] = option(
         "auto",
-        "Number format. int8 needs the native engine; bf16 is up to twice as fast on CPUs that "
-        "support bfloat16. auto: the bundle's format on the native engine, fp32 on torch.",
+        "Number format. int8 needs the native engine; bf16 is faster on CPUs that support "
+        "bfloat16. auto: the bundle's format on the native engine, fp32 on torch.",
         panel=MACHINE,
     )
 

@@ -243,7 +243,7 @@ class Tokenizer:
         ]
 
     def encode_batch(self, texts: Sequence[str], threads: int = 1) -> list[list[int]]:
-        """The ids of each text, computed by `threads` threads without the lock of Python."""
+        """The ids of each text, computed by `threads` threads outside Python's lock."""
         normal = [normalize(text) for text in texts]
         if threads == 1:  # SentencePiece would start a thread, which takes longer than a short text
             return [self._processor.encode(text) for text in normal]

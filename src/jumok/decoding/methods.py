@@ -76,7 +76,7 @@ def searches_of(
     forced = [()] * len(longest) if prefixes is None else prefixes
     # END has no probability below the minimum length, so there each token is read by itself
     beginning = 0 if limits.minimum_length else min(map(len, forced), default=0)
-    reported = report is not None and not options.penalised
+    reported = report is not None and not options.penalized
     greedy = options.beam == 1 and not options.coverage_penalty and not reported
     rows = enumerate(zip(longest, forced, strict=True))
     if not constrained and (options.sample or greedy):

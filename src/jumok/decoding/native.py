@@ -70,7 +70,7 @@ def _is_plain_search(options: DecodingOptions) -> bool:
         or options.nbest > 1
         or options.coverage_penalty
         or options.no_repeat_ngram
-        or options.penalised
+        or options.penalized
     )
 
 

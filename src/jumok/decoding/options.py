@@ -177,7 +177,7 @@ class DecodingOptions:
                 got=f"minimum_length={self.minimum_length}",
             )
         searched = not self.sample and (self.beam > 1 or bool(self.coverage_penalty))
-        if self.penalised and searched:
+        if self.penalized and searched:
             raise ConfigError(
                 "penalties on written tokens need greedy decoding or sampling.",
                 got=f"beam={self.beam}, coverage_penalty={self.coverage_penalty}",
@@ -229,7 +229,7 @@ class DecodingOptions:
         return {name: values[name] for name, each in known if values[name] != each.default}
 
     def seeded(self, place: int) -> "DecodingOptions":
-        """These options for the texts from this place on, which get their own samples."""
+        """These options, with the seed of the samples for the texts from this index on."""
         if not self.sample or not place:
             return self
         return replace(self, seed=(self.seed + place) % 2**64)
@@ -240,7 +240,7 @@ class DecodingOptions:
             raise ConfigError(
                 "constraints need beam search.", do="search with a beam: sample=False"
             )
-        if self.penalised:
+        if self.penalized:
             raise ConfigError(
                 "penalties on written tokens need one token after the other, and constraints a "
                 "search.",
@@ -249,7 +249,7 @@ class DecodingOptions:
             )
 
     @property
-    def penalised(self) -> bool:
+    def penalized(self) -> bool:
         """Whether a penalty applies to tokens that have occurred."""
         return bool(self.frequency_penalty or self.presence_penalty or self.repetition_penalty != 1)
 

@@ -75,7 +75,7 @@ class Ranker:
 
     Attributes:
         coverage_penalty: beta, 0 or above. Above 0, source positions with a total attention below
-            1 are penalised.
+            1 are penalized.
         same: the key of a hypothesis; of those with equal keys only the best counts.
         given: first tokens that are forced on every hypothesis, such as that of its language: their
             log-probability is 0.

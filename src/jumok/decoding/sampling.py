@@ -86,7 +86,7 @@ class WrittenCounts:
     def note(self, token: int) -> None:
         self._counts[token] = self._counts.get(token, 0) + 1
 
-    def penalised(self, scores: Scores) -> Scores:
+    def penalized(self, scores: Scores) -> Scores:
         lower = scores.copy()
         for token, count in self._counts.items():
             lower[token] *= self._repetition

@@ -50,7 +50,7 @@ class WrittenText(SentenceSearch):
         self._counts = WrittenCounts(
             options.frequency_penalty, options.presence_penalty, options.repetition_penalty
         )
-        self._whole = options.sample or options.penalised or watch is not None
+        self._whole = options.sample or options.penalized or watch is not None
         self._banned: list[int] = []
 
     def reading(self) -> list[Reading]:
@@ -112,7 +112,7 @@ class WrittenText(SentenceSearch):
         assert step.whole is not None
         (scores,) = step.whole
         scores[self._banned] = -np.inf
-        lowered = self._counts.penalised(scores) if self._options.penalised else scores
+        lowered = self._counts.penalized(scores) if self._options.penalized else scores
         if self._options.sample:
             token = draw_token(self._sampling.of(lowered), self._draws.next())
         else:

@@ -155,7 +155,7 @@ class Captioner(BesideTorch[NativeModel]):
 
         Args:
             pictures: files, or what `read` returns.
-            beam, nbest: replace those of `options`.
+            beam, nbest: override the values in `options`.
             looks: also return the attention weights of each word, computed in one more pass.
 
         Raises:

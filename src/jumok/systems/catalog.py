@@ -152,13 +152,13 @@ def load(
         kind: the expected class, which is also the type for type checkers. None: any model; a
             translation model becomes a Translator.
         device: "auto" is a GPU if one is available.
-        precision: "bf16" is up to twice as fast on CPUs that support bfloat16; "int8" needs the
-            native engine and is faster still; "auto" is the bundle's format on the native engine,
-            and "fp32" on torch.
-        engine: "auto" is the native engine if it supports the model: on a CPU it is several times
-            faster than torch, and gives the same answers in "fp32". The models on torch are loaded
-            at the first access (`model.models`, `model.modules()`, `jumok.record`); once they are
-            hooked or changed, torch computes, with all hooks and changes.
+        precision: "bf16" is faster on CPUs that support bfloat16; "int8" needs the native engine;
+            "auto" is the bundle's format on the native engine, and "fp32" on torch.
+        engine: "auto" is the native engine if it supports the model and the device is a CPU,
+            otherwise torch. The native engine is faster, and gives the same answers in "fp32". The
+            models on torch are loaded at the first access (`model.models`, `model.modules()`,
+            `jumok.record`); once they are hooked or changed, torch computes, with all hooks and
+            changes.
         threads: threads of the native engine; 0: one per core.
 
     Raises:

@@ -34,8 +34,8 @@ def trace(
 ) -> Trace:
     """Traces the attention of a loaded model in a text or an image, and its predictions.
 
-    The output of a translator is that of `translate`. A text without a word is copied, and has no
-    sites.
+    The output of a translator is that of `translate`. A text without a word is copied, and
+    its trace has no sites.
 
     Args:
         given: a text, or the path of an image.

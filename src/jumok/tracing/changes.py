@@ -94,8 +94,8 @@ def patched(
             patch is a function that maps these vectors to their replacement, or an array for the
             positions from the first on, such as `Trace.streams["decoder"][2]` of another run: row 2
             is the stream after the second block.
-        positions: the positions to replace, from 0 (START is one if the text has it); None: all, or
-            all positions of an array.
+        positions: the positions to replace, from 0, including START if the text has it; None: all,
+            or all positions of an array.
 
     Raises:
         ModelError: the path does not exist, or the vectors do not have the sizes of the model.

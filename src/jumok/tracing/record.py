@@ -43,11 +43,11 @@ def record(
 
     The recording is empty until the block ends. Then it has the traces of all inputs in their
     order, segment by segment if a text was read in several segments (`Trace.segment`);
-    `recording.trace` is the trace of the first input with its best output. `Trace.tree` has every
-    hypothesis that was in the beam, unless kept strings were written by other means than search.
+    `recording.trace` is the trace of the first input with its best output. `Trace.tree` contains
+    every hypothesis that was in the beam, unless kept strings were inserted after the search.
 
-    Many sentences need a gigabyte or more. `each` receives every trace as soon as it is complete,
-    batch by batch, and no trace is kept:
+    The traces of many sentences can take a gigabyte of memory or more. With `each`, none is kept:
+    the function receives every trace as soon as it is complete, batch by batch.
 
         with jumok.record(model, each=lambda trace: trace.save(f"{trace.index}.npz")):
             model.translate(sentences)

@@ -30,7 +30,7 @@ def doctor(
     ] = None,
     as_json: AsOneObject = False,
 ) -> None:
-    """Check the installation, and show how to fix what is missing.
+    """Check the installation, and show a remedy for each problem.
 
     Checks the compiled code and its origin, PyTorch, the extras, memory,
     disk, the cache, a browser and fonts. With MODEL, checks whether the

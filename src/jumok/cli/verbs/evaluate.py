@@ -195,10 +195,11 @@ def evaluate(
 ) -> None:
     """Score a model on test data; a translator by BLEU, chrF and TER.
 
-    Scores the output of `jumok translate` with the same --split and --keep;
-    --split length --no-keep gives whole lines to the model alone. Each score
-    has a 95 % confidence interval and a signature; compare only scores with
-    equal signatures. --output saves the outputs of the model.
+    Scores the output of `jumok translate` with the same --split and --keep.
+    With --split length --no-keep, only lines that are too long are split, and
+    no text is copied unchanged. Each score has a 95 % confidence interval and
+    a signature; compare only scores with equal signatures. --output saves the
+    outputs of the model.
 
       jumok evaluate MODEL --source test.en --reference test.ko
 

@@ -25,7 +25,7 @@ def import_(
     Recognizes the model family by the contents of the folder. A missing
     tensor, an extra tensor or an unsupported setting is an error that names
     it. If the original code is installed (usually the package transformers),
-    ten texts are computed with both before the bundle is written.
+    ten texts are computed with it and with jumok before the bundle is written.
 
       jumok import all-MiniLM-L6-v2 --output minilm
 

@@ -23,7 +23,8 @@ from jumok.shipped import (
 HELP = """List the recipes that come with jumok, show one, or copy it.
 
 A recipe is a text file that describes a run: model, data and training. Its
-comments explain every key. `jumok train` takes it by its name.
+comments explain every key. `jumok train` accepts its name; a file of the
+same name takes precedence.
 
   jumok recipes
 
@@ -32,8 +33,6 @@ comments explain every key. `jumok train` takes it by its name.
   jumok recipes copy smallworld-en-ko
 
   jumok train smallworld-en-ko
-
-A file takes precedence over a recipe of the same name: jumok train FILE.toml
 """
 
 recipes = typer.Typer(help=HELP, invoke_without_command=True, rich_markup_mode="rich")

@@ -66,7 +66,7 @@ def read_tsv_columns(
     """Like `read_tsv`, for a file without a header: many rows at a time, by columns, with their
     lines.
 
-    An unreadable row raises its error before the rows of its megabyte are returned.
+    If a row is unreadable, the error is raised before any row of the same megabyte is returned.
     """
     needed, number, mark = max(columns) + 1, 1, _delimiter(report, "\t")
     for lines in read_line_blocks(file, report):

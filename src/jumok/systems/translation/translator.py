@@ -71,8 +71,8 @@ class Translator(TranslationModels, FileTranslator):
         models: in evaluation mode, on one device.
         tokenizer: the tokenizer of their training.
         max_tokens: the maximum length of a segment in tokens.
-        source_language, target_language: codes, which determine sentence ends, and whether
-            sentences are joined with a space.
+        source_language, target_language: a language code such as "en", by which sentence ends are
+            found and sentences joined with or without a space.
         sentences: the median number of sentences in a line of the training data; None: unknown.
         longest_target: the maximum length of a target in tokens; None if positions set no limit.
         readings: the alignment setting of each model, None for a model without attention. None
@@ -197,7 +197,7 @@ class Translator(TranslationModels, FileTranslator):
 
         Args:
             texts: any text; each counts as one line.
-            beam, nbest: replace those of `options`.
+            beam, nbest: override the values in `options`.
             alignments: extract word alignments from the attention, in one more pass; None from a
                 model without attention.
             prefixes: the forced beginning of each translation; "" forces nothing.
@@ -314,7 +314,7 @@ class Translator(TranslationModels, FileTranslator):
         precision: EnginePrecision = "auto",
         threads: int = 0,
     ) -> Translator:
-        """Like `load`."""
+        """Like `load`, with the engine as the first argument."""
         return cls.load(
             *folders, device=device, precision=precision, engine=engine, threads=threads
         )
@@ -359,7 +359,7 @@ class Translator(TranslationModels, FileTranslator):
     def settled(
         self, options: DecodingOptions, beam: int | None = None, nbest: int | None = None
     ) -> DecodingOptions:
-        """The options of this translator, updated with the given ones and limited to the models."""
+        """The options with `beam` and `nbest`, and with the maximum length of the models."""
         if options.coverage_penalty:
             self.check_alignments()
         longest = options.maximum_length

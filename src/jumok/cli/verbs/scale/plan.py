@@ -27,7 +27,8 @@ class CardArgs:
 
     gpus: str = option("1", "Number of GPUs; several numbers give a table: 8,64,256,1024.")
     card: str = option(
-        "h100", "GPU type: v100, a100, h100, h200, l4, t4, rtx-4090; or cpu (cores)."
+        "h100",
+        "GPU type: v100, a100, h100, h200, l4, t4, rtx-4090; cpu = CPU cores instead of GPUs.",
     )
     nodes: int | None = option(None, "Number of nodes, with equally many GPUs each.", minimum=1)
     gpus_per_node: int | None = option(None, "GPUs per node (default: 8).", minimum=1)
@@ -84,8 +85,8 @@ def plan(
     """Compute the memory, time and communication of a run on a number of GPUs.
 
     Neither trains nor reads data. The computation uses the recipe, the data
-    sheets of the GPUs, and assumptions, which are printed. Reports what does
-    not fit or would wait for the network, and what to change.
+    sheets of the GPUs, and assumptions, which are printed. If the memory is
+    too small or the network too slow, reports this with a remedy.
 
       jumok plan multi30k-en-de --gpus 1 --card l4
 
@@ -93,7 +94,7 @@ def plan(
 
       jumok plan recipe.toml --gpus 16 --card a100 --price-per-hour 2.50
 
-      jumok plan recipe.toml --gpus 8 --card cpu [dim]- on eight cores[/dim]
+      jumok plan recipe.toml --gpus 8 --card cpu
     """
     from jumok.config import load_config
     from jumok.planning import plan as planning

@@ -64,7 +64,7 @@ class SweepArgs:
 
 
 def sweep(recipe: Recipe, more: More = None, *, asked: Annotated[SweepArgs, SweepArgs()]) -> None:
-    """Train a recipe with several values of its keys, several runs at the same time.
+    """Train a recipe with several values of its keys, in parallel runs.
 
     Each combination of values, or each of --trials, is a run of jumok train
     in its own folder. At the end, prints a table with the mean and the

@@ -63,7 +63,7 @@ def quantize(
     printed: Annotated[Output, Output(), Without("output")],
     machine: Annotated[Machine, Machine(), Without("device", "precision")],
 ) -> None:
-    """Store the matrices of a model in int8 or bfloat16, which is smaller and faster.
+    """Store the matrices of a model in int8 or bfloat16: smaller and faster.
 
     Measures the loss of quality first. A model is not written if BLEU or chrF
     falls by more than 0.3 points, if the perplexity rises by more than 1 %,
