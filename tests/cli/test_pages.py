@@ -63,28 +63,29 @@ SECONDS = 120.0
 
 
 @pytest.fixture(scope="module")
-def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """What the pages name; the variables are those of all commands."""
     folder = tmp_path_factory.mktemp("shelf")
     with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
         patch.setenv("JUMOK_DATA", str(folder / "data"))
-        shelf.write_shelf(folder)
-    return folder
+        patch.setenv("BROWSER", "true")
+        with pytest.MonkeyPatch.context() as working:
+            working.chdir(folder)
+            shelf.write_shelf(folder)
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def programs(filled: Path) -> Iterator[Path]:
+    with ready() as folder:
+        yield folder
 
 
 @pytest.fixture
 def folder(filled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shutil.copytree(filled, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("JUMOK_DATA", str(tmp_path / "data"))
-    monkeypatch.setenv("BROWSER", "true")
     return tmp_path
-
-
-@pytest.fixture(scope="module")
-def programs() -> Iterator[Path]:
-    with ready() as folder:
-        yield folder
 
 
 def shortened(command: str) -> str:
