@@ -68,8 +68,7 @@ class TrainingFiles:
     grow_vocabulary: int | None = option(
         None,
         "With --from MODEL: add up to this number of words of the new data to the vocabulary, "
-        "first those split into the most subwords. Only for translators with one SentencePiece "
-        "model.",
+        "first those that save the most tokens. Only for translators with one SentencePiece model.",
         minimum=1,
         maximum=LARGEST_COUNT,
         metavar="WORDS",
