@@ -1,4 +1,4 @@
-/** Chapter 15: the score is one weighted sum, from which words are taken away. */
+/** Chapter 15: the output is one weighted sum, from which words are taken away. */
 
 import { bar, box, figure, label, part, shown, WIDTH } from "./parts.js";
 
@@ -8,20 +8,20 @@ const VALUES = [0.5, 1.5, 0.2, 2];
 
 const WORDS = {
   en: {
-    title: "Remove words. Does the word with the largest weight raise the score most?",
+    title: "Remove words. Does the word with the largest weight raise the output most?",
     weights: "weight", products: "weight · value",
-    all: "With all words the score is 0.99.",
-    none: "Without any word there is no score.",
-    said: (/** @type {string} */ score, /** @type {string} */ by, /** @type {boolean} */ falls) =>
-      `The remaining weights are divided by their sum. The score is ${score}: it ${falls ? "falls" : "rises"} by ${by}.`,
+    all: "With all words the output is 0.99.",
+    none: "Without any word there is no output.",
+    said: (/** @type {string} */ output, /** @type {string} */ by, /** @type {boolean} */ falls) =>
+      `The remaining weights are divided by their sum. The output is ${output}: it ${falls ? "falls" : "rises"} by ${by}.`,
   },
   ko: {
-    title: "단어를 빼 보세요. 가중치가 가장 큰 단어가 점수를 가장 많이 올릴까요?",
+    title: "단어를 빼 보세요. 가중치가 가장 큰 단어가 출력을 가장 많이 올릴까요?",
     weights: "가중치", products: "가중치 · 값",
-    all: "모든 단어가 있으면 점수는 0.99입니다.",
-    none: "남은 단어가 없어 점수도 없습니다.",
-    said: (/** @type {string} */ score, /** @type {string} */ by, /** @type {boolean} */ falls) =>
-      `남은 가중치를 그 합으로 나눕니다. 점수는 ${score}이고, ${by}만큼 ${falls ? "내려갑니다" : "올라갑니다"}.`,
+    all: "모든 단어가 있으면 출력은 0.99입니다.",
+    none: "남은 단어가 없어 출력도 없습니다.",
+    said: (/** @type {string} */ output, /** @type {string} */ by, /** @type {boolean} */ falls) =>
+      `남은 가중치를 그 합으로 나눕니다. 출력은 ${output}이고, ${by}만큼 ${falls ? "내려갑니다" : "올라갑니다"}.`,
   },
 };
 
@@ -39,9 +39,9 @@ export function occlusion(language) {
     const parts = [...bars(words.weights, weights, 110, 80, boxes), ...bars(words.products, products, 250, 40, boxes)];
     if (!sum) return { parts, said: words.none };
     if (boxes.every((each) => each.input.checked)) return { parts, said: words.all };
-    const score = products.reduce((a, b) => a + b);
-    const fall = WEIGHTS.reduce((total, weight, i) => total + weight * VALUES[i], 0) - score;
-    return { parts, said: words.said(shown(score, 3), shown(Math.abs(fall), 3), fall > 0) };
+    const output = products.reduce((a, b) => a + b);
+    const fall = WEIGHTS.reduce((total, weight, i) => total + weight * VALUES[i], 0) - output;
+    return { parts, said: words.said(shown(output, 3), shown(Math.abs(fall), 3), fall > 0) };
   });
 }
 

@@ -1,4 +1,4 @@
-"""All scores: note 000, lines 146 to 174; note 002, lines 2 to 5; note 003, lines 32 to 46."""
+"""All scores at once: note 000, lines 146 to 174; note 002, lines 2 to 5; note 003, lines 32 to 46."""
 
 import torch
 from torch import Tensor
@@ -7,12 +7,12 @@ from jumok_lectures.course.exercise import Case, Exercise, Question
 from jumok_lectures.course.exercises.cases import numbers, random
 
 
-def all_scores(query: Tensor, key: Tensor) -> Tensor:
+def all_products(query: Tensor, key: Tensor) -> Tensor:
     """The dot products (..., M, N) of all queries (..., M, d) with all keys (..., N, d)."""
     return query @ key.transpose(-2, -1)
 
 
-def _score_cases() -> list[Case]:
+def _product_cases() -> list[Case]:
     query, key = numbers([2, 3], [1, 0]), numbers([4, 5], [-5, 2], [0, 1])
     return [
         Case("note_23", (query, key), numbers([23, -4, 3], [4, -5, 0])),
@@ -25,9 +25,9 @@ def _score_cases() -> list[Case]:
 EXERCISES = (
     Question("06.cells", 16, 0.1, {"one_row": 4, "half_matrix": 10}),
     Exercise(
-        "06.all_scores",
-        all_scores,
-        _score_cases,
+        "06.all_products",
+        all_products,
+        _product_cases,
         {
             "transposed_scores": lambda q, k: k @ q.transpose(-2, -1),
             "no_transpose": lambda q, k: q @ k,
