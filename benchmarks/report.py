@@ -40,10 +40,10 @@ def _machine(machine: Row) -> str:
     flags = " ".join(map(str, machine["flags"])) or "none of those that matter"
     return (
         f"*{machine['date']}: {machine['processor']} (family {machine['family']}), "
-        f"{machine['cores']} cores, {machine['memory_gib']} GiB, {flags}; one core multiplies "
-        f"{machine['float32_gflops']} GFLOP/s in float32, {machine['bfloat16_gflops']} in "
-        f"bfloat16. jumok {machine['jumok']}, torch {machine['torch']}, "
-        f"Python {machine['python']}.*"
+        f"{machine['cores']} cores, {machine['memory_gib']} GiB, {flags}; matrix multiplication on "
+        f"one core: {machine['float32_gflops']} GFLOP/s in float32, "
+        f"{machine['bfloat16_gflops']} in bfloat16. "
+        f"jumok {machine['jumok']}, torch {machine['torch']}, Python {machine['python']}.*"
     )
 
 
@@ -73,7 +73,7 @@ def _train(rows: Sequence[Row]) -> str:
         "target tokens / CPU-s",
         "slowest to fastest",
         "peak memory, GiB",
-        "speed of jumok's best / of this",
+        "jumok's best rate ÷ this rate",
     ]
     return table(head, body)
 
@@ -95,7 +95,7 @@ def _decode(rows: Sequence[Row]) -> str:
         "engine",
         "tokens / CPU-s",
         "CPU-ms / sentence",
-        "speed of jumok float32 / of this",
+        "jumok float32 rate ÷ this rate",
         "same output as jumok float32",
     ]
     return table(head, body)

@@ -104,8 +104,8 @@ export const GLOSSARY = {
     ko: ["전달한 값(value)의 노름", "어텐션 가중치 × 값 × 출력 투영의 길이입니다. 키 하나가 헤드의 출력에 기여하는 크기를 나타냅니다.", ["노름"]],
   },
   occlusion: {
-    en: ["occlusion", "Replacing an input token, or covering a part of an image. The decrease in the output's log-probability measures its contribution.", ["occlude", "occluded"]],
-    ko: ["가리기(occlusion)", "입력 토큰을 다른 것으로 바꾸거나 이미지의 일부를 덮는 조작입니다. 출력의 로그 확률이 줄어든 만큼이 기여도입니다.", ["가리기"]],
+    en: ["occlusion", "Setting the vectors of an input word to zero, or covering a part of an image. The decrease in the output's log-probability measures its contribution.", ["occlude", "occluded"]],
+    ko: ["가리기(occlusion)", "입력 단어의 벡터를 0으로 만들거나 이미지의 일부를 덮는 조작입니다. 출력의 로그 확률이 줄어든 만큼이 기여도입니다.", ["가리기"]],
   },
   position: {
     en: ["position encoding", "The means by which a model receives the order of its input: vectors added to the embeddings, rotations or biases.", ["positions"]],

@@ -28,7 +28,7 @@ ALL: Mapping[State, Callable[[int], Text]] = {
         f"조건 {total}개 가운데 하나도 충족하지 않습니다.",
     ),
     "open": lambda total: Text(
-        f"{_all(total)} conditions are undecided.", f"조건 {total}개를 모두 판단할 수 없습니다."
+        f"{_all(total)} conditions are undecided.", f"조건 {total}개 모두 판단할 수 없습니다."
     ),
 }
 CONDITION_COLUMNS = (

@@ -15,7 +15,7 @@ from tests.training.conftest import write_corpus
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(
-    r"`([\w/]+\.(?:py|js))`(?:(?!`)[^\n]|\n(?!\n))*\n\n((?:```(?:python|javascript|diff)\n.*?```\n\n?)+)",
+    r"`([\w/]+\.(?:py|js|toml))`(?:(?!`)[^\n]|\n(?!\n))*\n\n((?:```(?:python|javascript|diff)\n.*?```\n\n?)+)",
     re.DOTALL,
 )
 FENCE = re.compile(r"```(python|javascript|diff)\n(.*?)```", re.DOTALL)
@@ -106,7 +106,7 @@ def test_a_format_is_a_file_and_a_line(copied, tmp_path):
 
 def test_an_option_of_decoding_is_a_field_and_where_it_acts(copied, tmp_path, tiny_bundle):
     text = section("A decoding option")
-    assert apply(text, copied) == 3
+    assert apply(text, copied) == 4
     (tmp_path / "sentence.txt").write_text("the cat sat\n", "utf-8")
     assert documented(text, copied, MODEL=tiny_bundle)
     for command in ("translate", "generate", "caption"):

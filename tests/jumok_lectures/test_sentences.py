@@ -41,7 +41,7 @@ from tests.jumok_lectures.test_verdicts import PUBLISHED
         (
             ["open"] * 2,
             "Both conditions are undecided.",
-            "조건 2개를 모두 판단할 수 없습니다.",
+            "조건 2개 모두 판단할 수 없습니다.",
         ),
         (
             ["met", "unmet", "met"],
