@@ -1,4 +1,4 @@
-"""All scores at once: note 000, lines 146 to 174; note 002, lines 2 to 5; note 003, lines 32 to 46."""
+"""All scores at once: notes 000, lines 146 to 174; 002, lines 2 to 5; 003, lines 32 to 46."""
 
 import torch
 from torch import Tensor
