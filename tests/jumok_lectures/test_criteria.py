@@ -36,7 +36,7 @@ def test_the_criteria_have_every_bound_of_the_lab_and_no_other(lab: Lab, languag
 def test_a_bound_is_written_as_it_is_tested() -> None:
     (order,) = (lab for lab in LABS if lab.name == "order")
     assert "more than rounding (1e-05)" in order.would_fail.en
-    assert "differs by 5% or less" in order.would_fail.en
+    assert "differs from the expected output by 5% or less" in order.would_fail.en
     (positions,) = (lab for lab in LABS if lab.name == "positions")
     assert "gains 25 percentage points or less" in positions.would_fail.en
 
