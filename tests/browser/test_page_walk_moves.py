@@ -32,7 +32,7 @@ def test_a_page_holds_what_it_has_room_for_and_says_so(opened, translated, monke
     walk = Walk(reader, part="cross", layer=layer, head=0, query=0)
     assert walk.page.locator(".walk-missing").count() == 0
     walk = Walk(reader, part="cross", layer=layer, head=0, query=2)
-    assert "at most 1 kB" in walk.page.locator(".walk-missing").inner_text()
+    assert "at most 1 KiB" in walk.page.locator(".walk-missing").inner_text()
     found = walk.vectors()
     assert "state" not in found
     near(found["z"], layers[layer]["cross"]["z"][0, 2])
