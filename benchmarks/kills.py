@@ -4,7 +4,7 @@
 
 A tiny recipe is trained in 4, 2, 1, 2, 4, ... processes. At a step that the seed draws, one of them
 or all get SIGKILL, and the next number goes on with --resume. At the end every tensor of the state
-must have the bits of a run in one process. Ten kills take some minutes: the tests make three.
+must have the bits of a run in one process. Ten kills take some minutes: the tests make two.
 """
 
 import argparse

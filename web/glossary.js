@@ -20,8 +20,8 @@ export const GLOSSARY = {
     ko: ["정렬", "원문의 단어와 그에 대응하는 번역문의 단어를 이은 링크입니다. 단어 번호의 짝으로 나타냅니다."],
   },
   weight: {
-    en: ["attention weight", "The share of one key in the softmax of a query's scores. The weights of all keys sum to 1.", ["weight", "weights", "attention weights"]],
-    ko: ["어텐션 가중치", "쿼리 하나의 점수에 소프트맥스를 적용했을 때 키 하나가 받는 몫입니다. 모든 키의 가중치를 더하면 1입니다.", ["가중치"]],
+    en: ["attention weight", "The share of one key in the softmax of a query's scores. The weights of all keys sum to 1, together with the weight of an attention sink if there is one.", ["weight", "weights", "attention weights"]],
+    ko: ["어텐션 가중치", "쿼리 하나의 점수에 소프트맥스를 적용했을 때 키 하나가 받는 몫입니다. 모든 키의 가중치를 더하면 1이며, 어텐션 싱크가 있으면 그 가중치까지 더해 1입니다.", ["가중치"]],
   },
   attribution: {
     en: ["attribution", "The contribution of each input token to an output token, measured by attention, gradients or occlusion."],
