@@ -129,7 +129,13 @@ def open_page(command: str, folder: Path) -> None:
     """Starts the server of a page, reads the page, and ends it with Ctrl-C."""
     words = [sys.executable, "-m", *shlex.split(command)]
     with (folder / "stdout").open("wb") as out, (folder / "stderr").open("wb") as err:
-        process = subprocess.Popen(words, stdout=out, stderr=err)
+        process = subprocess.Popen(
+            words,
+            stdout=out,
+            stderr=err,
+            # A process in the background may ignore Ctrl-C; one at a terminal does not.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
+        )
     try:
         page = httpx.get(ServedProcess(process, folder).url, timeout=SECONDS)
         assert "<html" in page.text
