@@ -113,18 +113,16 @@ def write_texts(folder: Path) -> None:
     (folder / "new.txt").write_text("".join(f"{source}\n" for source, _ in known), "utf-8")
     (folder / "sentences.txt").write_text("I am a student.\nThe cat saw a dog.\n", "utf-8")
     (folder / "gaps.txt").write_text("나는 ___ 봤다.\n", "utf-8")
-    (folder / "terms.tsv").write_text("cat\t고양이\n", "utf-8")
-    (folder / "FILE").write_text("The cat saw ACME-12.\n", "utf-8")
     for name in ("RECIPE", "recipe.toml"):
         (folder / name).write_text(RECIPE, "utf-8")
 
 
 def write_pictures(folder: Path) -> None:
     paint(folder / "new-photos", 8)
-    random_pixels = np.random.default_rng(3).integers(0, 255, (60, 80, 3), dtype=np.uint8)
-    Image.fromarray(random_pixels).save(folder / "photo.png")
-    Image.fromarray(random_pixels).save(folder / "photo.jpg")
-    Image.fromarray(random_pixels[:28, :28, 0]).save(folder / "digit.png")
+    pixels = np.random.default_rng(3).integers(0, 255, (60, 80, 3), dtype=np.uint8)
+    Image.fromarray(pixels).save(folder / "photo.png")
+    Image.fromarray(pixels).save(folder / "photo.jpg")
+    Image.fromarray(pixels[:28, :28, 0]).save(folder / "digit.png")
 
 
 def train(*words: str) -> None:

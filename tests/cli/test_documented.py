@@ -1,6 +1,6 @@
 """The commands that the documents name exist, with these options: in sentences and in code blocks.
 
-Those in blocks are run as well (test_pages.py).
+Those in blocks are run as well, but those that take hours (test_pages.py).
 """
 
 import pytest

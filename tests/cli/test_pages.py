@@ -1,6 +1,7 @@
-"""Every command in the code blocks of the documents is run as it stands there, in order.
+"""Every command in the code blocks of the documents is run in order, but those that take hours.
 
-Trainings are short, and the models and files that the pages name are small (tests/cli/shelf.py).
+Options that make trainings and outputs short are added to a command; the models and files that it
+names are small (tests/cli/shelf.py).
 """
 
 import os
