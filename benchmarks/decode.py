@@ -1,7 +1,7 @@
 """Decoding speed: the same weights in every engine, engines taking turns on one core.
 
 Each engine lives in a process of its own environment and answers requests; in every round each of
-them decodes the same sentences once, and ratios are medians over rounds.
+them decodes the same sentences once, and rates are medians over rounds.
 """
 
 import json
@@ -18,7 +18,6 @@ from benchmarks.corpus import joint_corpus, test_sources
 from benchmarks.environments import FOLDER, OURS, python_of, version_of
 from benchmarks.errors import BenchmarkError
 from benchmarks.larger import random_sources, random_weights
-from benchmarks.measure import median_ratio
 from benchmarks.options import Options
 from benchmarks.process import one_thread_environment, pinned, stop
 from benchmarks.results import Row
@@ -69,7 +68,7 @@ class Engine:
     variables: tuple[tuple[str, str], ...] = ()
 
 
-JUMOK = "jumok float32"
+JUMOK = "jumok torch float32"
 """What the others are compared with: the precision that they have in common."""
 
 CTRANSLATE2 = f"CTranslate2 {version_of('ctranslate2', 'ctranslate2')}"
@@ -77,8 +76,7 @@ AVX512 = (("CT2_FORCE_CPU_ISA", "AVX512"),)
 """CTranslate2 takes its AVX2 kernels on AMD processors unless it is told otherwise."""
 
 SMALL = (
-    Engine(JUMOK, OURS, "jumok_decoding.py", ("fp32",)),
-    Engine("jumok bfloat16", OURS, "jumok_decoding.py", ("bf16",)),
+    Engine(JUMOK, OURS, "jumok_decoding.py"),
     Engine("jumok native float32", OURS, "jumok_engine_decoding.py", ("fp32",)),
     Engine("jumok native bfloat16", OURS, "jumok_engine_decoding.py", ("bf16",)),
     Engine("jumok native int8", OURS, "jumok_engine_decoding.py", ("int8",)),
@@ -230,17 +228,16 @@ def ask(name: str, worker: Process, line: bytes) -> Row:
 
 
 def _rows(case: Case, answers: dict[str, Answers]) -> list[Row]:
-    ours = answers[JUMOK]
-    tokens = case.sentences * LENGTH
-    return [
-        {
-            "case": case.name,
-            "engine": name,
-            "tokens_per_cpu_second": tokens / median(theirs.cpu_seconds),
-            "milliseconds_per_sentence": 1000 * median(theirs.cpu_seconds) / case.sentences,
-            "ours_to_this": median_ratio(theirs.cpu_seconds, ours.cpu_seconds),
-            "same": sum(a == b for a, b in zip(theirs.outputs, ours.outputs, strict=True)),
-            "sentences": case.sentences,
-        }
-        for name, theirs in answers.items()
-    ]
+    """A row an engine; outputs are compared only where the weights are trained, because random
+    weights give similar outputs for all inputs.
+    """
+    ours = answers[JUMOK].outputs
+    rows: list[Row] = []
+    for name, theirs in answers.items():
+        rate = case.sentences * LENGTH / median(theirs.cpu_seconds)
+        row: Row = {"case": case.name, "engine": name, "tokens_per_cpu_second": rate}
+        if case.model == "small":
+            same = sum(a == b for a, b in zip(theirs.outputs, ours, strict=True))
+            row |= {"same": same, "sentences": case.sentences}
+        rows.append(row)
+    return rows

@@ -1,4 +1,4 @@
-"""Which models which formats hold, and how far numbers differ there: the table of docs/export.md.
+"""Which models which formats hold, and how far numbers differ there at most: docs/export.md.
 
     OMP_NUM_THREADS=1 python -m benchmarks.formats [FORMAT ...]
 

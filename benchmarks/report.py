@@ -1,6 +1,6 @@
 """Results as Markdown: tables for the terminal and for docs/benchmarks.md."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from benchmarks.results import Result, Row, load
@@ -71,7 +71,7 @@ def _train(rows: Sequence[Row]) -> str:
         "batches",
         "precision",
         "target tokens / CPU-s",
-        "slowest to fastest",
+        "slowest to fastest quarter",
         "peak memory, GiB",
         "jumok's best rate ÷ this rate",
     ]
@@ -79,34 +79,27 @@ def _train(rows: Sequence[Row]) -> str:
 
 
 def _decode(rows: Sequence[Row]) -> str:
-    body = [
-        [
-            row["case"],
-            row["engine"],
-            f"**{row['tokens_per_cpu_second']:,.0f}**",
-            f"{row['milliseconds_per_sentence']:.1f}",
-            f"{row['ours_to_this']:.2f}",
-            f"{row['same']} of {row['sentences']}",
-        ]
-        for row in rows
-    ]
-    head = [
-        "case",
-        "engine",
-        "tokens / CPU-s",
-        "CPU-ms / sentence",
-        "jumok float32 rate ÷ this rate",
-        "same output as jumok float32",
-    ]
-    return table(head, body)
+    reference = rows[0]["engine"]
+    rates = _by_engine(rows, lambda row: f"{row['tokens_per_cpu_second']:,.0f}")
+    compared = [row for row in rows if "same" in row and row["engine"] != reference]
+    tables = f"Output tokens per CPU-second:\n\n{rates}"
+    if compared:
+        same = _by_engine(compared, lambda row: f"{row['same']} of {row['sentences']}")
+        tables += f"\n\nSentences with the same output as {reference}:\n\n{same}"
+    return tables
+
+
+def _by_engine(rows: Sequence[Row], cell: Callable[[Row], str]) -> str:
+    """A line for each case, and a column for each engine; an empty cell: not measured."""
+    cells = {(row["case"], row["engine"]): cell(row) for row in rows}
+    cases, engines = (list(dict.fromkeys(names)) for names in zip(*cells, strict=True))
+    body = [[case, *(cells.get((case, engine), "") for engine in engines)] for case in cases]
+    return table(["case", *engines], body)
 
 
 def _start(rows: Sequence[Row]) -> str:
-    body = [
-        [f"`{row['command']}`", f"{row['wall_seconds']:.2f}", f"{row['cpu_seconds']:.2f}"]
-        for row in rows
-    ]
-    return table(["command", "seconds", "CPU-seconds"], body)
+    body = [[f"`{row['command']}`", f"{row['wall_seconds']:.2f}"] for row in rows]
+    return table(["command", "seconds"], body)
 
 
 def _prepare(rows: Sequence[Row]) -> str:
@@ -116,24 +109,11 @@ def _prepare(rows: Sequence[Row]) -> str:
             f"{row['pairs']:,}",
             f"{row['wall_seconds']:,.0f}",
             f"{row['cpu_seconds']:,.0f}",
-            f"{2 * row['pairs'] / row['wall_seconds']:,.0f}",
-            f"{2 * row['pairs'] / row['cpu_seconds']:,.0f}",
             f"{row['peak_bytes'] / GIB:.2f}",
         ]
         for row in rows
     ]
-    return table(
-        [
-            "step",
-            "pairs",
-            "seconds",
-            "CPU-seconds",
-            "lines / s",
-            "lines / CPU-s",
-            "peak memory, GiB",
-        ],
-        body,
-    )
+    return table(["step", "pairs", "seconds", "CPU-seconds", "peak memory, GiB"], body)
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

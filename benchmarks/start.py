@@ -13,7 +13,7 @@ from benchmarks.corpus import joint_corpus
 from benchmarks.environments import OURS, python_of
 from benchmarks.larger import random_language_model
 from benchmarks.options import Options
-from benchmarks.process import children_seconds, one_thread_environment, pinned
+from benchmarks.process import one_thread_environment, pinned
 from benchmarks.results import Row
 
 REPEATS = 9
@@ -52,26 +52,22 @@ def run(options: Options) -> list[Row]:
         ),
     ]
     wanted = [command for command in commands if options.wants(command.name)]
-    times: dict[str, list[tuple[float, float]]] = {command.name: [] for command in wanted}
+    times: dict[str, list[float]] = {command.name: [] for command in wanted}
     for repeat in range(REPEATS + 1):  # the first time the bytecode is written
         for command in wanted:
             seconds = _time(command, options.core)
             if repeat:
                 times[command.name].append(seconds)
     return [
-        {
-            "command": f"jumok {name}",
-            "wall_seconds": median(wall for wall, _ in seconds),
-            "cpu_seconds": median(cpu for _, cpu in seconds),
-        }
+        {"command": f"jumok {name}", "wall_seconds": median(seconds)}
         for name, seconds in times.items()
     ]
 
 
-def _time(command: StartedCommand, core: int) -> tuple[float, float]:
-    """Seconds, and CPU-seconds, of one run."""
+def _time(command: StartedCommand, core: int) -> float:
+    """Seconds of one run."""
     line = pinned([python_of(OURS).with_name("jumok"), *command.arguments], core)
-    wall, cpu = time.perf_counter(), children_seconds()
+    begun = time.perf_counter()
     subprocess.run(
         line,
         input=command.given,
@@ -79,4 +75,4 @@ def _time(command: StartedCommand, core: int) -> tuple[float, float]:
         env=one_thread_environment(),
         check=True,
     )
-    return time.perf_counter() - wall, children_seconds() - cpu
+    return time.perf_counter() - begun

@@ -36,23 +36,21 @@ INTRODUCTION = {
 [한국어](lectures.ko.md)
 
 This page is for readers of the five Korean lecture notes on attention that jumok covers. Each row
-names some lines of a note, with a quotation, their statement, and the places in jumok that answer
-it: chapters of the [course](course/README.md), commands, views of the page, source files and
-sections of the documents.
+gives some lines of a note, what they state, and the places in jumok that explain, compute or test
+the statement:
 
-- `jumok explain --lecture 002:15` computes the numbers of a note again, step by step. With
-  `--save page.html`, a page shows the attention of the example. Where a note contains only
-  symbols, the example uses chosen numbers and marks them as chosen.
-- `jumok lab NAME` tests a claim as an experiment, with a table, a figure and a verdict
-  ([the results](lab.md)).
-- *Views* belong to the page of `jumok look MODEL "..."` and to the report of `jumok demo`
-  ([all views](look.md)).
-- *Error* marks a place where the note is wrong or incomplete, or contradicts itself. The
-  correction is in the named row of `jumok lab errata`, which computes the line as written and as
-  corrected.
+- course: chapters of the [course](course/README.md)
+- example: `jumok explain --lecture 002:15` computes the numbers of a note again, step by step;
+  `--save page.html` shows the attention on a page. If a note contains only symbols, the example
+  uses chosen numbers and marks them as chosen.
+- lab: `jumok lab NAME` tests a claim as an experiment. The links lead to [the results](lab.md).
+- a command: MODEL is the folder of a trained model, VECTORS a file of word vectors, and LINKS a
+  file of gold alignments. Some recipes need [data](data.md).
+- view: a view of `jumok look MODEL "..."` ([all views](look.md))
+- a class, a function or a file of the source code
+- error: the note is wrong or incomplete, or contradicts itself. The correction follows;
+  `jumok lab errata` computes the line as written and as corrected, in the row with this number.
 
-MODEL is the folder of a trained model, VECTORS a file of word vectors, and LINKS a file of gold
-alignments. `jumok recipes` lists the recipes for training; some of them need [data](data.md).
 Titles, authors, page decoration and links to pictures are left out. Quotations keep the spelling of
 the notes.
 """,
@@ -61,37 +59,34 @@ the notes.
 [English](lectures.md)
 
 jumok이 다루는 한국어 어텐션 강의 노트 다섯 편을 읽는 사람을 위한 문서입니다. 표의 각 행에는
-노트의 줄 번호와 인용문, 그 내용, 그리고 답을 찾을 수 있는 [강좌](course/README.ko.md)의 장, 명령,
-화면, 소스 파일, 문서의 절이 있습니다.
+노트의 줄과 그 내용, 그리고 그 내용을 jumok에서 설명하거나 계산하거나 시험하는 곳이 있습니다.
 
-- `jumok explain --lecture 002:15 --lang ko`는 노트의 숫자를 단계마다 다시 계산합니다. `--save
-  page.html`을 붙이면 예제의 어텐션을 페이지로 보여 줍니다. 노트에 기호만 있으면 예제의 숫자를
+- 강좌: [강좌](course/README.ko.md)의 장
+- 예제: `jumok explain --lecture 002:15 --lang ko`는 노트의 숫자를 단계마다 다시 계산합니다.
+  `--save page.html`을 붙이면 어텐션을 페이지로 보여 줍니다. 노트에 기호만 있으면 예제의 숫자를
   임의로 정하고 그렇게 표시합니다.
-- `jumok lab NAME --lang ko`는 주장을 실험으로 검증해 표, 그림, 판정을 출력합니다
-  ([결과](lab.ko.md)).
-- ‘화면’은 `jumok look MODEL "..."`의 페이지와 `jumok demo`의 보고서에 있는 화면입니다
-  ([모든 화면](look.ko.md)).
-- ‘오류’는 노트가 틀렸거나 불완전하거나 서로 어긋나는 곳입니다. 바른 설명은
-  `jumok lab errata --lang ko`의 해당 행에 있으며, 이 실험은 적힌 식과 올바른 식을 각각 계산합니다.
-- 환경 변수 `JUMOK_LANG=ko`를 설정하면 `--lang ko`를 붙이지 않아도 됩니다.
+- 실험: `jumok lab NAME --lang ko`는 주장을 실험으로 검증합니다. 링크는 [결과](lab.ko.md)로
+  이어집니다.
+- 명령: MODEL은 학습한 모델의 폴더, VECTORS는 단어 벡터 파일, LINKS는 정답 정렬 파일입니다. 일부
+  레시피에는 [데이터](data.ko.md)가 필요합니다.
+- 화면: `jumok look MODEL "..."`의 화면([모든 화면](look.ko.md))
+- 소스 코드의 클래스, 함수, 파일
+- 오류: 노트가 틀렸거나 불완전하거나 서로 어긋나는 곳과 바른 설명. `jumok lab errata --lang ko`는
+  이 번호의 행에서 적힌 식과 올바른 식을 각각 계산합니다.
 
-MODEL은 학습한 모델의 폴더, VECTORS는 단어 벡터 파일, LINKS는 정답 정렬 파일입니다.
-`jumok recipes`는 학습에 쓰는 레시피의 목록을 출력하며, 일부 레시피에는 [데이터](data.ko.md)가
-필요합니다. 제목과 저자, 페이지 장식, 그림 링크는 제외했습니다. 인용문은 노트의 맞춤법을 그대로
-따릅니다.
+제목과 저자, 페이지 장식, 그림 링크는 제외했습니다. 인용문은 노트의 맞춤법을 그대로 따릅니다.
 """,
 }
 REFERENCES = 342  # the line of note 004 that has the first of them
 HEADINGS = {
-    "en": ("lines", "quotation", "statement", "answer in jumok"),
-    "ko": ("줄", "인용", "내용", "답이 있는 곳"),
+    "en": ("lines", "quotation", "statement", "in jumok"),
+    "ko": ("줄", "인용", "내용", "jumok에서"),
 }
-VIEWS = {"en": "views", "ko": "화면"}
-COURSE = {"en": "course", "ko": "강좌"}
-SLIP = {
-    "en": "*Error*, corrected in row {} of `jumok lab errata`: {}.",
-    "ko": "*오류*. `jumok lab errata`의 {} 행에서 바로잡음: {}.",
+LABELS = {
+    "en": {"course": "course", "example": "example", "lab": "lab", "views": "view"},
+    "ko": {"course": "강좌", "example": "예제", "lab": "실험", "views": "화면"},
 }
+SLIP = {"en": "*Error* ({}): {}.", "ko": "*오류*({}): {}."}
 READING = {
     "en": "## Further reading\n\nReferences of note 004:\n",
     "ko": "## 더 읽기\n\n노트 004의 참고 자료입니다.\n",
@@ -236,46 +231,41 @@ def slips() -> dict[str, Text]:
 
 
 def code_links(places: Iterable[str]) -> str:
-    """ "attention/core.py:attend" as a link, each file once."""
-    symbols: dict[str, list[str]] = {}
-    for place in places:
-        file, _, symbol = place.partition(":")
-        symbols.setdefault(file, []).extend([f"`{symbol}`"] if symbol else [])
-    return ", ".join(
-        f"[{file}](../src/jumok/{file}) {', '.join(names)}".rstrip()
-        for file, names in symbols.items()
-    )
+    """ "attention/core.py:attend" as a link from the name to the file."""
+    parts = (place.partition(":") for place in places)
+    return ", ".join(f"[`{symbol or file}`](../src/jumok/{file})" for file, _, symbol in parts)
 
 
 def chapter_links(numbers: Iterable[str], language: Language) -> str:
-    """Chapters of the course, as links with their titles."""
+    """Chapters of the course, as links."""
     suffix = ".ko.md" if language == "ko" else ".md"
-    links = (
-        f"[{chapter.title(language)}](course/{chapter.name}{suffix})"
-        for chapter in map(find, numbers)
-    )
-    joined = ", ".join(links)
-    return f"{COURSE[language]}: {joined}" if joined else ""
+    return ", ".join(f"[{each}](course/{find(each).name}{suffix})" for each in numbers)
+
+
+def lab_links(names: Iterable[str], language: Language) -> str:
+    """The results of labs, as links."""
+    page = "lab.ko.md" if language == "ko" else "lab.md"
+    return ", ".join(f"[{each}]({page}#{each})" for each in names)
 
 
 def answers(line: NoteLine, language: Language, views: dict[str, str]) -> str:
     """The last cell of a row."""
-    commands = [
-        *(f"jumok explain --lecture {each}" for each in line.worked),
-        *(f"jumok lab {each}" for each in line.labs),
-        *line.run,
-    ]
-    parts = [chapter_links(line.course, language), ", ".join(f"`{each}`" for each in commands)]
-    if line.views:
-        titles = ", ".join(f"*{cell(views[each])}*" for each in line.views)
-        parts.append(f"{VIEWS[language]}: {titles}")
+    labelled = {
+        "course": chapter_links(line.course, language),
+        "example": ", ".join(line.worked),
+        "lab": lab_links(line.labs, language),
+        "views": ", ".join(f"*{cell(views[each])}*" for each in line.views),
+    }
+    given = {key: value for key, value in labelled.items() if value}
+    parts = ["; ".join(f"{LABELS[language][key]}: {value}" for key, value in given.items())]
+    parts.append(", ".join(f"`{each}`" for each in line.run))
     parts.append(code_links(line.code))
     parts.append(", ".join(section(each, language) for each in line.docs))
-    note = line.note_ko if language == "ko" else line.note_en
     if line.slip:
         right = cell(slips()[line.slip].of(language))
         parts.append(SLIP[language].format(line.slip, right))
-    return "<br>".join(filter(None, [*parts, note]))
+    parts.append(line.note_ko if language == "ko" else line.note_en)
+    return "<br>".join(filter(None, parts))
 
 
 def cell(words: str) -> str:

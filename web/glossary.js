@@ -12,20 +12,20 @@
  */
 export const GLOSSARY = {
   ablation: {
-    en: ["ablation", "Setting the output of a head to zero. The resulting change in the output's log-probability is the effect of the head.", ["ablate", "ablated", "ablating"]],
+    en: ["ablation", "Setting the output of a head to zero. The change in the output's log-probability is the effect of the head.", ["ablate", "ablated", "ablating"]],
     ko: ["절제(ablation)", "헤드의 출력을 0으로 만드는 조작입니다. 이때 출력의 로그 확률이 달라진 정도가 그 헤드의 영향입니다."],
   },
   alignment: {
-    en: ["alignment", "Links between source words and the target words that translate them, as pairs of word indices."],
-    ko: ["정렬", "원문의 단어와 그에 대응하는 번역문의 단어를 이은 링크입니다. 단어 번호의 짝으로 나타냅니다."],
+    en: ["alignment", "Links between source words and their translations, as pairs of word indices."],
+    ko: ["정렬", "원문의 단어와 그 번역을 이은 링크입니다. 단어 번호의 짝으로 나타냅니다."],
   },
   weight: {
-    en: ["attention weight", "The share of one key in the softmax of a query's scores. The weights of all keys sum to 1, together with the weight of an attention sink if there is one.", ["weight", "weights", "attention weights"]],
-    ko: ["어텐션 가중치", "쿼리 하나의 점수에 소프트맥스를 적용했을 때 키 하나가 받는 몫입니다. 모든 키의 가중치를 더하면 1이며, 어텐션 싱크가 있으면 그 가중치까지 더해 1입니다.", ["가중치"]],
+    en: ["attention weight", "The share of a key in the softmax of a query's scores. The weights of all keys and of an attention sink sum to 1.", ["weight", "weights", "attention weights"]],
+    ko: ["어텐션 가중치", "쿼리 하나의 점수에 소프트맥스를 적용했을 때 키 하나가 받는 몫입니다. 모든 키와 어텐션 싱크의 가중치를 더하면 1입니다.", ["가중치"]],
   },
   attribution: {
-    en: ["attribution", "The contribution of each input token to an output token, measured by attention, gradients or occlusion."],
-    ko: ["기여도", "출력 토큰 하나에 입력 토큰이 각각 기여한 정도입니다. 어텐션, 기울기, 가리기로 잽니다."],
+    en: ["attribution", "The contribution of each input token to an output token."],
+    ko: ["기여도", "입력 토큰이 출력 토큰 하나에 기여한 정도입니다."],
   },
   beam: {
     en: ["beam", "The hypotheses that beam search keeps at each step. Beam size 1 is greedy decoding.", ["beam search"]],
@@ -40,23 +40,23 @@ export const GLOSSARY = {
     ko: ["크로스 어텐션", "쿼리는 디코더에서, 키와 값은 메모리에서 오는 어텐션입니다."],
   },
   decoder: {
-    en: ["decoder", "The part of a model that writes the target token by token, based on the Memory and the tokens written so far."],
-    ko: ["디코더", "메모리와 지금까지 쓴 토큰을 바탕으로 출력을 한 토큰씩 쓰는, 모델의 한 부분입니다."],
+    en: ["decoder", "The part of a model that writes the target token by token."],
+    ko: ["디코더", "출력을 한 토큰씩 쓰는, 모델의 한 부분입니다."],
   },
   embedding: {
-    en: ["embedding", "The vector of a token in a table of the model."],
-    ko: ["임베딩", "모델의 표에 있는, 토큰 하나의 벡터입니다."],
+    en: ["embedding", "The learned vector of a token."],
+    ko: ["임베딩", "토큰 하나의 학습된 벡터입니다."],
   },
   encoder: {
     en: ["encoder", "The part of a model that reads the input and produces the Memory."],
     ko: ["인코더", "입력을 읽고 메모리를 만드는, 모델의 한 부분입니다."],
   },
   entropy: {
-    en: ["entropy", "The spread of a row of weights, in nats: 0 if one key has all the weight, and the logarithm of the number of keys if all weights are equal."],
-    ko: ["엔트로피", "가중치 한 행이 퍼진 정도를 내트(nat)로 나타낸 값입니다. 한 키에 모두 몰리면 0이고, 모든 키에 고르면 키 개수의 로그입니다."],
+    en: ["entropy", "The spread of a row of weights, in nats: 0 if one key has all the weight, and largest if all weights are equal."],
+    ko: ["엔트로피", "가중치 한 행이 퍼진 정도(내트)입니다. 한 키에 모두 몰리면 0이고, 모든 키에 고르면 가장 큽니다."],
   },
   gold: {
-    en: ["gold alignment", "The reference alignment of a pair of sentences. Each of its links is either sure or possible.", ["gold links"]],
+    en: ["gold alignment", "The reference alignment of a pair of sentences, with sure and possible links.", ["gold links"]],
     ko: ["정답 정렬", "문장 쌍의 기준이 되는 정렬입니다. 링크에는 확실한 것과 가능한 것이 있습니다."],
   },
   gradient: {
@@ -64,27 +64,27 @@ export const GLOSSARY = {
     ko: ["기울기", "손실이나 로그 확률을 가중치나 입력으로 미분한 값입니다."],
   },
   head: {
-    en: ["head", "One of the attention functions that a layer computes in parallel, each with its own projections to queries, keys and values.", ["heads"]],
+    en: ["head", "One of the parallel attention functions of a layer, with its own projections to queries, keys and values.", ["heads"]],
     ko: ["헤드", "한 층에서 나란히 계산하는 어텐션 가운데 하나입니다. 쿼리, 키, 값을 만드는 투영이 헤드마다 다릅니다."],
   },
   hidden: {
-    en: ["hidden state", "The vector of one position in one layer of a model, or of one step of a recurrent network (RNN)."],
-    ko: ["은닉 상태", "모델의 한 층에서 위치 하나를 나타내는 벡터, 또는 순환 신경망(RNN)의 한 단계를 나타내는 벡터입니다."],
+    en: ["hidden state", "The vector of one position in a layer, or of one step of a recurrent network (RNN)."],
+    ko: ["은닉 상태", "한 층의 위치 하나, 또는 순환 신경망(RNN)의 한 단계를 나타내는 벡터입니다."],
   },
   hypothesis: {
     en: ["hypothesis", "A finished or unfinished target that a search considers, with its score.", ["hypotheses"]],
-    ko: ["가설", "탐색이 고려하는 출력과 그 점수입니다. 아직 다 쓰지 않은 출력도 포함합니다."],
+    ko: ["가설", "탐색이 고려하는, 다 썼거나 쓰는 중인 출력과 그 점수입니다."],
   },
   key: {
-    en: ["key", "The vector of a position with which queries are compared. The better they match, the larger the weight of the position.", ["keys"]],
-    ko: ["키", "쿼리와 비교하는, 위치 하나의 벡터입니다. 쿼리와 잘 맞을수록 그 위치의 가중치가 커집니다."],
+    en: ["key", "The vector of a position with which queries are compared.", ["keys"]],
+    ko: ["키", "쿼리와 비교하는, 위치 하나의 벡터입니다."],
   },
   layer: {
-    en: ["layer", "One of the successive stages of a model. They have the same structure, and each has its own weights.", ["layers"]],
-    ko: ["층", "모델이 차례로 계산하는 단계 가운데 하나입니다. 구조는 모두 같고 가중치는 저마다 다릅니다."],
+    en: ["layer", "One of the successive stages of a model, each with its own weights.", ["layers"]],
+    ko: ["층", "모델이 차례로 계산하는 단계 가운데 하나입니다. 가중치는 층마다 다릅니다."],
   },
   lens: {
-    en: ["logit lens", "The predictions from the residual stream after each layer, computed with the output layer of the model."],
+    en: ["logit lens", "The predictions that the output layer of a model makes from the residual stream after each layer."],
     ko: ["로짓 렌즈", "층마다 잔차 스트림을 모델의 출력층에 바로 넣어 얻은 예측입니다."],
   },
   linear: {
@@ -92,60 +92,60 @@ export const GLOSSARY = {
     ko: ["선형 어텐션", "소프트맥스 대신 특징 벡터의 곱을 쓰는 어텐션입니다. 디코딩할 때 상태의 크기가 일정합니다."],
   },
   mask: {
-    en: ["mask", "The set of keys that a query may attend to; True permits. A masked token is a token replaced by [MASK].", ["masked"]],
-    ko: ["마스크", "쿼리가 주목할 수 있는 키의 집합입니다. True이면 허용합니다. 마스크된 토큰은 [MASK]로 바뀐 토큰입니다."],
+    en: ["mask", "The keys that a query may attend to; True permits. A masked token is a token replaced by [MASK].", ["masked"]],
+    ko: ["마스크", "쿼리가 주목할 수 있는 키입니다. True이면 허용합니다. 마스크된 토큰은 [MASK]로 바뀐 토큰입니다."],
   },
   nat: {
     en: ["nat", "The unit of log-probability and entropy with natural logarithms.", ["nats"]],
     ko: ["내트(nat)", "자연로그를 쓸 때 로그 확률과 엔트로피의 단위입니다.", ["nat"]],
   },
   norm: {
-    en: ["norm of the attended value", "The length of attention weight × value × output projection: the size of a key's contribution to the output of the head."],
-    ko: ["전달한 값(value)의 노름", "어텐션 가중치 × 값 × 출력 투영의 길이입니다. 키 하나가 헤드의 출력에 기여하는 크기를 나타냅니다.", ["노름"]],
+    en: ["norm of the attended value", "The length of attention weight × value × output projection: the contribution of a key to the output of the head."],
+    ko: ["전달한 값(value)의 노름", "어텐션 가중치 × 값 × 출력 투영의 길이입니다. 키 하나가 헤드의 출력에 기여하는 크기입니다.", ["노름"]],
   },
   occlusion: {
-    en: ["occlusion", "Setting the vectors of an input word to zero, or covering a part of an image. The decrease in the output's log-probability measures its contribution.", ["occlude", "occluded"]],
-    ko: ["가리기(occlusion)", "입력 단어의 벡터를 0으로 만들거나 이미지의 일부를 덮는 조작입니다. 출력의 로그 확률이 줄어든 만큼이 기여도입니다.", ["가리기"]],
+    en: ["occlusion", "Setting the vectors of an input word to zero, or covering a part of an image, to measure its contribution to the output.", ["occlude", "occluded"]],
+    ko: ["가리기(occlusion)", "입력 단어의 벡터를 0으로 만들거나 이미지의 일부를 덮어 출력에 기여한 정도를 재는 방법입니다.", ["가리기"]],
   },
   position: {
-    en: ["position encoding", "The means by which a model receives the order of its input: vectors added to the embeddings, rotations or biases.", ["positions"]],
-    ko: ["위치 인코딩", "모델에 입력의 순서를 알려 주는 방법입니다. 임베딩에 벡터를 더하거나, 쿼리와 키를 회전하거나, 점수에 편향을 더합니다."],
+    en: ["position encoding", "The information about the order of the input: vectors added to the embeddings, rotations or biases.", ["positions"]],
+    ko: ["위치 인코딩", "입력의 순서를 나타내는 정보입니다. 임베딩에 더하는 벡터, 쿼리와 키의 회전, 점수에 더하는 편향이 있습니다."],
   },
   prefix: {
     en: ["prefix", "The target tokens before the current one. A forced prefix is given by the user."],
     ko: ["접두부(prefix)", "출력에서 현재 토큰보다 앞에 있는 토큰입니다. 사용자가 미리 정해 줄 수도 있습니다.", ["접두부"]],
   },
   query: {
-    en: ["query", "The vector that is compared with the keys of all positions that the mask permits.", ["queries"]],
-    ko: ["쿼리", "마스크가 허용한 모든 위치의 키와 비교하는 벡터입니다."],
+    en: ["query", "The vector that is compared with the keys that the mask permits.", ["queries"]],
+    ko: ["쿼리", "마스크가 허용한 키와 비교하는 벡터입니다."],
   },
   rank: {
-    en: ["rank correlation", "The agreement of two measures on the order of words: 1 for the same order, 0 for chance, −1 for the reverse order."],
-    ko: ["순위 상관", "두 척도가 매긴 단어의 순위가 일치하는 정도입니다. 순위가 같으면 1, 우연이면 0, 반대이면 −1입니다."],
+    en: ["rank correlation", "The agreement of two orders of words: 1 for the same order, 0 for chance, −1 for the reverse order."],
+    ko: ["순위 상관", "두 순위가 일치하는 정도입니다. 순위가 같으면 1, 우연이면 0, 반대이면 −1입니다."],
   },
   residual: {
-    en: ["residual stream", "The sum that passes through all blocks. Each attention and feed-forward layer adds its output to it."],
+    en: ["residual stream", "The sum that passes through all blocks, to which each attention and feed-forward layer adds its output."],
     ko: ["잔차 스트림", "모든 블록을 지나가는 합입니다. 어텐션과 피드포워드가 저마다 출력을 여기에 더합니다."],
   },
   score: {
     en: ["score", "For a query and a key, the measure of their match before the softmax. For a hypothesis, the number that ranks it.", ["scores", "scaled score"]],
-    ko: ["점수", "쿼리와 키의 점수는 둘이 얼마나 잘 맞는지 나타내며, 여기에 소프트맥스를 적용합니다. 가설의 점수는 가설의 순위를 정합니다."],
+    ko: ["점수", "쿼리와 키가 잘 맞는 정도를 나타내는, 소프트맥스를 적용하기 전의 값입니다. 가설의 점수는 가설의 순위를 정합니다."],
   },
   self: {
     en: ["self-attention", "Attention whose queries, keys and values come from the same sequence."],
     ko: ["셀프 어텐션", "쿼리, 키, 값이 모두 같은 시퀀스에서 오는 어텐션입니다."],
   },
   setting: {
-    en: ["alignment setting", "The layer, the head (or the mean of all heads) and the decoding step from which alignments are extracted. The step is the one that writes a word or the one that reads it.", ["alignment step"]],
-    ko: ["정렬 추출 설정", "정렬을 추출할 층, 헤드(또는 모든 헤드의 평균), 디코딩 단계입니다. 디코딩 단계는 단어를 쓰는 단계와 읽는 단계 가운데 하나입니다.", ["정렬 추출 단계"]],
+    en: ["alignment setting", "The layer, head and decoding step (writing or reading a word) from which alignments are extracted.", ["alignment step"]],
+    ko: ["정렬 추출 설정", "정렬을 추출할 층, 헤드, 디코딩 단계(단어를 쓰는 단계나 읽는 단계)입니다.", ["정렬 추출 단계"]],
   },
   sink: {
-    en: ["attention sink", "A learned score without a key, one per head, which absorbs part of the weight. Also a position with this role, often the first or the last.", ["sink"]],
-    ko: ["어텐션 싱크", "헤드마다 하나씩 학습되는, 키가 없는 점수입니다. 가중치의 일부를 흡수합니다. 같은 구실을 하는 위치(흔히 첫 위치나 끝 위치)도 이렇게 부릅니다.", ["싱크"]],
+    en: ["attention sink", "A learned score of a head without a key, which absorbs part of the weight. Also a position with this role, often the first or the last.", ["sink"]],
+    ko: ["어텐션 싱크", "가중치의 일부를 흡수하는, 키가 없고 헤드마다 학습되는 점수입니다. 같은 구실을 하는 위치(흔히 첫 위치나 끝 위치)도 이렇게 부릅니다.", ["싱크"]],
   },
   softmax: {
-    en: ["softmax", "A function from scores to positive weights that sum to 1: e to the power of each score, divided by the sum of these powers."],
-    ko: ["소프트맥스(softmax)", "점수를 합이 1인 양의 가중치로 바꾸는 함수입니다. e를 점수만큼 거듭제곱하고, 그 값들의 합으로 나눕니다.", ["softmax"]],
+    en: ["softmax", "A function from scores to positive weights that sum to 1, proportional to e to the power of each score."],
+    ko: ["소프트맥스(softmax)", "점수를 합이 1인 양의 가중치로 바꾸는 함수입니다. 가중치는 e를 점수만큼 거듭제곱한 값에 비례합니다.", ["softmax"]],
   },
   step: {
     en: ["step", "In training, one update of the weights. In decoding, one token of every hypothesis.", ["steps"]],

@@ -1,7 +1,7 @@
 """Decode with jumok, on the weights that every engine gets.
 
-python jumok_decoding.py FOLDER PRECISION; the folder holds the bundle model/, PRECISION is fp32 or
-bf16. The model is loaded as `jumok translate` loads it.
+python jumok_decoding.py FOLDER; the folder holds the bundle model/, which is loaded as `jumok
+translate` loads it, in float32.
 """
 
 import argparse
@@ -21,9 +21,8 @@ def main() -> None:
     """Load, then answer."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("precision", choices=["fp32", "bf16"])
     given = parser.parse_args()
-    translator = Translator.load(given.folder / "model", device="cpu", precision=given.precision)
+    translator = Translator.load(given.folder / "model", device="cpu", precision="fp32")
     (model,) = translator.models
     answer_requests(partial(_decode, model))
 

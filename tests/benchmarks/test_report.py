@@ -46,6 +46,20 @@ def test_failed_trainer_is_named_and_has_no_figures() -> None:
     assert last == "| Eole 0.6.4 | failed: ended with code 1 | - | - | - | - | - |"
 
 
+def test_decoding_has_a_line_a_case_and_a_column_an_engine() -> None:
+    rows = [
+        {"case": "greedy", "engine": "torch", "tokens_per_cpu_second": 1234.5, "same": 8},
+        {"case": "greedy", "engine": "native", "tokens_per_cpu_second": 4321.0, "same": 7},
+        {"case": "RNN", "engine": "native", "tokens_per_cpu_second": 99.0},
+    ]
+    written = markdown("decode", {"machine": MACHINE, "rows": [r | {"sentences": 8} for r in rows]})
+    assert "| greedy | 1,234 | 4,321 |\n| RNN |  | 99 |" in written
+    same = "same output as torch:\n\n| case | native |\n| --- | --- |\n| greedy | 7 of 8 |"
+    assert same in written
+    alone = markdown("decode", {"machine": MACHINE, "rows": rows[2:]})
+    assert alone.endswith("| RNN | 99 |\n")
+
+
 def _trained(name: str, rate: float) -> dict[str, object]:
     return {
         "name": name,

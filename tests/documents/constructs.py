@@ -3,14 +3,14 @@ tables of docs/documents.md and docs/documents.ko.md."""
 
 import re
 import tomllib
+from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
 DOCS = Path(__file__).parents[2] / "docs"
-TREATMENTS = {"en": ("kept", "translated"), "ko": ("그대로", "번역")}
 HEADS = {
-    "en": "| format | construct | treatment |\n|---|---|---|\n",
-    "ko": "| 형식 | 요소 | 처리 |\n|---|---|---|\n",
+    "en": "| `--format` | translated constructs | kept constructs |\n|---|---|---|\n",
+    "ko": "| `--format` | 번역하는 요소 | 그대로 두는 요소 |\n|---|---|---|\n",
 }
 
 
@@ -30,9 +30,8 @@ class Construct(NamedTuple):
     source: str
     capitals: str
 
-    def row(self, language: str) -> str:
-        name = self.ko if language == "ko" else self.en
-        return f"| {self.format} | {name} | {TREATMENTS[language][not self.kept]} |"
+    def name(self, language: str) -> str:
+        return self.ko if language == "ko" else self.en
 
 
 def constructs() -> list[Construct]:
@@ -46,8 +45,14 @@ def document(language: str) -> Path:
 
 
 def table(language: str) -> str:
-    """The table in Markdown."""
-    return HEADS[language] + "\n".join(one.row(language) for one in constructs()) + "\n"
+    """The table in Markdown, a row for each format."""
+    rows = []
+    for format, every in groupby(constructs(), lambda one: one.format):
+        names: dict[bool, list[str]] = {False: [], True: []}
+        for one in every:
+            names[one.kept].append(one.name(language))
+        rows.append(f"| {format} | {'<br>'.join(names[False])} | {'<br>'.join(names[True])} |\n")
+    return HEADS[language] + "".join(rows)
 
 
 def with_table(text: str, language: str) -> str:

@@ -97,7 +97,7 @@ def test_every_record_has_a_source_and_its_figures_are_written(row):
 def test_scores_of_recipes_are_in_the_comments_of_their_recipes(page):
     """Which name the command and the processor. Integers, such as chance, are not looked at."""
     rows = [line.strip("|").split("|") for line in (DOCS / page).read_text("utf-8").splitlines()]
-    scored = [row for row in rows if len(row) == 6 and re.fullmatch(r" `[a-z\d-]+` ", row[2])]
+    scored = [row for row in rows if len(row) == 5 and re.fullmatch(r" `[a-z\d-]+` ", row[1])]
     assert len(scored) > 25
     for *_, name, _, _, score in scored:
         recipe = (ROOT / "recipes" / f"{name.strip(' `')}.toml").read_text("utf-8")

@@ -91,10 +91,10 @@ CARDS: dict[str, Accelerator] = {
         ),
         Accelerator(
             *("cpu", 0.206 * T, 0.087 * T, 4 * GB, 20 * GB, 20 * GB, 0.16 * GB, 0.65),
-            "measured: 65 to 68 % of what a core's products reach, at a width of 256; narrower "
-            "models reach less (docs/benchmarks.md)",
-            "one core: products of a Zen 4 as measured (docs/benchmarks.md); 4 GB and 20 GB/s of "
-            "the machine's memory, 10 Gb/s for 8 cores",
+            "measured: 65 to 68 % of the speed of a core's products, at a width of 256; narrower "
+            "models reach less",
+            "one core: products of a Zen 4, measured; 4 GB and 20 GB/s of the machine's memory, "
+            "10 Gb/s for 8 cores",
         ),
     )
 }
