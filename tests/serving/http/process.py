@@ -25,9 +25,9 @@ class ServedProcess:
     def _address(self) -> str:
         until = time.monotonic() + SECONDS
         while time.monotonic() < until and self.process.poll() is None:
-            said = self.errors.splitlines()
-            if said and said[0].startswith("http"):
-                return said[0]
+            for line in self.errors.splitlines():  # notes on the input may come first
+                if line.startswith("http"):
+                    return line
             time.sleep(0.02)
         raise AssertionError(
             f"the server did not start (exit code {self.process.poll()}): {self.errors}"

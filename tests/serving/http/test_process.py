@@ -79,6 +79,16 @@ def test_after_sigterm_it_is_not_ready_but_still_answers(tiny_bundle, tmp_path):
         assert server.process.wait(SECONDS) == 0
 
 
+@pytest.mark.parametrize("seconds", [0.0, 0.5, 1.5])
+def test_ctrl_c_ends_processes_that_have_not_started_yet(tiny_bundle, tmp_path, seconds):
+    command = [f"m={tiny_bundle}", "--processes", "2"]
+    with serving(tmp_path, *command, ready=False) as server:
+        time.sleep(seconds)
+        server.process.send_signal(signal.SIGINT)
+        assert server.process.wait(SECONDS) == 0
+        assert "Traceback" not in server.errors
+
+
 def test_other_machines_need_a_key_or_open(tmp_path):
     with pytest.raises(ConfigError, match="other machines can reach this address"):
         check_address("0.0.0.0", (), is_open=False)

@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from multiprocessing import resource_tracker
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from types import FrameType
@@ -41,6 +42,9 @@ MOST_RESTARTS = 5
 
 RESTART_SECONDS = 60.0
 
+ENDS = (signal.SIGINT, signal.SIGTERM)
+"""Signals that end a server. They wait while a process starts: Python would print a traceback."""
+
 _SPAWN = multiprocessing.get_context("spawn")
 
 
@@ -54,13 +58,18 @@ class ServerProcesses:
         self._signals = 0
         self._code = 0
 
-    def run(self) -> int:
-        """Returns the exit code."""
-        handlers = dict.fromkeys((signal.SIGINT, signal.SIGTERM), self._pass_on)
+    def run(self, announce: Callable[[], None]) -> int:
+        """Returns the exit code.
+
+        Args:
+            announce: called when signals are heard, before the processes start.
+        """
+        handlers = dict.fromkeys(ENDS, self._pass_on)
         if RELOAD is not None:
             handlers[RELOAD] = self._reload
         before = {each: signal.signal(each, handler) for each, handler in handlers.items()}
         try:
+            announce()
             for place in range(len(self._listeners)):
                 self._start(place)
             while self._running:
@@ -77,9 +86,13 @@ class ServerProcesses:
         given = self._serving, self._listeners[place]
         process = _SPAWN.Process(target=serve_process, args=given, name=f"server {place}")
         let_reload(False)
-        process.start()
+        resource_tracker.ensure_running()  # its own start would let the signals through again
+        signal.pthread_sigmask(signal.SIG_BLOCK, ENDS)
+        if not self._signals:
+            process.start()
+            self._running[place] = process
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDS)
         let_reload(True)
-        self._running[place] = process
 
     def _ended(self, place: int, process: BaseProcess) -> None:
         del self._running[place]
@@ -120,6 +133,8 @@ class ServerProcesses:
 def serve_process(serving: Serving, listener: socket.socket) -> None:
     """One of the processes."""
     os.setsid()  # Ctrl-C reaches the first process alone, which passes it on
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # until it serves, nothing is to be finished
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDS)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
         for file in serving.plugins:
@@ -168,7 +183,5 @@ def serve_processes(
         host, port = address[0], first.getsockname()[1]
         first.close()
         listeners = [listen(host, port, shared=True) for _ in range(count)]
-        announce(address_of(listeners[0]))
-        return ServerProcesses(
-            replace(serving, folders=Folders(metrics, downloads)), listeners
-        ).run()
+        server = ServerProcesses(replace(serving, folders=Folders(metrics, downloads)), listeners)
+        return server.run(lambda: announce(address_of(listeners[0])))
