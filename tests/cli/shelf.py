@@ -1,18 +1,24 @@
 """The models and files that the commands of the documents name: small ones of the same kinds."""
 
+import gzip
+import random
 import shutil
+from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
 from PIL import Image
 
-from smallworld.corpus import pairs
+from smallworld.corpus import pairs, write
 from tests.cli.calls import call
 from tests.data.painted import COLOURS, paint, write_idx
 from tests.interop import students
+from tests.interop.folders import write_bert
 from tests.interop.folders_images import write_vit
+from tests.interop.gguf_files import write_gguf
 from tests.systems.untrained import write_classifier
+from tests.systems.worded import french_pairs
 
 RECIPE = """
 name = "tiny"
@@ -93,6 +99,42 @@ def write_data(folder: Path) -> None:
         shutil.copy(file, folder.parent)
 
 
+def write_corpora(folder: Path) -> None:
+    """The corpora that measurements read below $JUMOK_DATA, of sentences of the small world.
+
+    A name in each makes a vocabulary of 8,000 pieces possible.
+    """
+    draw = random.Random(1)
+    names = ("".join(draw.choices("abdegiklmnoprstuvz", k=7)).title() for _ in range(10_000))
+    made = (
+        (f"{name}: {each.source}", f"{name}: {each.target}")
+        for name, each in zip(names, pairs("train"), strict=False)
+    )
+    parts = {"train": 4_000, "val": 50, "test_2016_flickr": 200}
+    for part, count in parts.items():
+        sources, targets = zip(*islice(made, count), strict=True)
+        for language, lines in (("en", sources), ("de", targets), ("fr", targets)):
+            _write_rows(folder / "multi30k" / f"{part}.{language}", lines, part == "train")
+    known = [f"{source}\t{target}" for source, target in islice(made, 600)]
+    _write_rows(folder / "enko" / "mixed_test.tsv", [f"tatoeba\t{row}" for row in known])
+    marked = [f"{part}\t{row}" for part in ("pydocs", "tatoeba", "gnome_help") for row in known]
+    _write_rows(folder / "enko" / "train.tsv", marked, compressed=True)
+    french = zip(names, french_pairs() * 16, strict=False)
+    plain = [f"{name}: {source}\t{name}: {target}" for name, (source, target) in french]
+    _write_rows(folder / "tatoeba" / "eng-fra.tsv", plain, compressed=True)
+    gold = [f"{row}\t0-0 1p1" for row in plain[:20]]
+    _write_rows(folder / "align_gold" / "hansards_en-fr_447.tsv", gold)
+
+
+def _write_rows(file: Path, rows: Iterable[str], compressed: bool = False) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    text = "".join(f"{row}\n" for row in rows).encode()
+    if compressed:
+        file.with_name(f"{file.name}.gz").write_bytes(gzip.compress(text, mtime=0))
+    else:
+        file.write_bytes(text)
+
+
 def write_texts(folder: Path) -> None:
     """Parallel texts of the small world, under all the names that the pages use."""
     known = [(each.source, each.target) for each in islice(pairs("train"), 400)]
@@ -155,3 +197,28 @@ def write_models(folder: Path) -> None:
         imported = call("import", name, "--output", output)
         assert imported.exit_code == 0, (imported.output, imported.exception)
     shutil.copytree(folder / "runs" / "first", folder / "runs" / "MODEL")
+
+
+def write_measured(folder: Path) -> None:
+    """What measurements read besides; `folder` is the working folder."""
+    write_corpora(folder / "data")
+    write(folder / "demo" / "smallworld-en-ko" / "smallworld", {"test": 20})
+    write_bert(folder / "all-MiniLM-L6-v2", whole=False)
+    write_gguf(folder / "gguf").rename(folder / "FILE.gguf")
+    for words in (
+        ("import", "FILE.gguf", "--output", "BUNDLE"),
+        (
+            "quantize",
+            "BUNDLE",
+            "--to",
+            "int8",
+            "--output",
+            "INT8",
+            "--data",
+            "sentences.txt",
+            "--force",
+            "small",
+        ),
+    ):
+        made = call(*words)
+        assert made.exit_code == 0, (made.output, made.exception)
