@@ -89,6 +89,22 @@ def new_tensor(words, w, u):
     return h
 
 
+def shared_again(scores, allowed):
+    """The softmax of all scores; what is permitted is divided by its sum."""
+    powers = (scores - scores.masked_fill(~allowed, -math.inf).amax(-1, keepdim=True)).exp()
+    kept = torch.where(allowed, powers, 0.0)
+    return kept / kept.sum(-1, keepdim=True).clamp(min=1)
+
+
+def without_each(weights, values):
+    falls = []
+    for word in range(len(weights)):
+        rest = torch.cat([weights[:word], weights[word + 1 :]])
+        others = torch.cat([values[:word], values[word + 1 :]])
+        falls.append(weights @ values - rest / rest.sum() @ others)
+    return torch.stack(falls)
+
+
 def pointing(weights, boxes):
     pairs = zip(weights.flatten(1), boxes.flatten(1), strict=True)
     return sum(float(box[map_.argmax()]) for map_, box in pairs) / len(weights)
@@ -105,8 +121,8 @@ def ranks(first, second):
     ("name", "answer", "words"),
     [
         ("00.softmax", lambda s: F.softmax(s, -1), "right"),
-        ("00.softmax", loops, "gradients"),
-        ("00.softmax", through_numpy, "gradients"),
+        ("00.softmax", loops, "right"),
+        ("00.softmax", through_numpy, "right"),
         ("00.softmax", in_place, "changes its input"),
         ("00.softmax", over_columns, "columns sum to 1"),
         ("00.softmax", lambda s: None, "not written yet"),
@@ -133,9 +149,18 @@ def ranks(first, second):
             "n - 1",
         ),
         ("01.encode", new_tensor, "right"),
-        ("12.perplexity", lambda p: math.exp(-sum(map(math.log, p)) / len(p)), "gradients"),
+        ("12.perplexity", lambda p: math.exp(-sum(map(math.log, p)) / len(p)), "right"),
         ("12.next_loss", lambda logits, tokens: 5.0, "the example by hand: 5, expected 0.4076."),
+        ("02.dot_scores", lambda s, h: torch.tensor([each @ s for each in h]), "right"),
+        ("03.distances", lambda q, k: torch.tensor([math.dist(q, each) for each in k]), "right"),
+        ("03.weighted_sum", lambda w, v: w @ v / w.sum(-1, keepdim=True), "right"),
+        ("07.masked_softmax", shared_again, "right"),
+        ("12.perplexity", lambda p: p.prod() ** (-1 / len(p)), "right"),
+        ("12.next_loss", lambda x, t: F.cross_entropy(x[:-1], t[1:]).item(), "right"),
+        ("12.masked_loss", lambda x, t, c: F.cross_entropy(x[c], t[c]).item(), "right"),
         ("13.pointing", pointing, "right"),
+        ("15.occlusion", lambda w, v: w @ v - (w @ v - w * v) / (w.sum() - w), "right"),
+        ("15.occlusion", without_each, "right"),
         ("15.rank_correlation", ranks, "right"),
         ("00.softmax", lambda s: F.softmax(s, -1) - 2e-6, "0.019531718 at [0, 0]"),
         ("01.step", lambda x, h, w, u: torch.rnn_tanh_cell(x[None], h[None], w.T, u.T)[0], "right"),
