@@ -1,5 +1,6 @@
 """The checks of the course: the right answer passes, each known wrong one gets its own hint."""
 
+import json
 import math
 
 import numpy as np
@@ -179,6 +180,48 @@ def test_solutions_are_a_file_that_passes(chapter, tmp_path):
     verdicts = check_file(chapter, file)
     assert verdicts
     assert all(verdict.right for verdict in verdicts.values())
+
+
+CODE = """
+import numpy as np
+
+
+def softmax(scores):
+    powers = np.exp(scores - scores.astype(float).max())
+    return powers / powers.sum()
+
+
+def attention(query, key):
+    return query
+
+
+machines = 0.12
+"""
+
+
+@pytest.mark.parametrize("suffix", [".py", ".ipynb"])
+def test_an_error_is_shown_with_its_line_and_the_type_of_the_inputs(suffix, tmp_path):
+    file = tmp_path / f"answers{suffix}"
+    cells = {"cells": [{"cell_type": "code", "source": [CODE]}]}
+    file.write_text(json.dumps(cells) if suffix == ".ipynb" else CODE, "utf-8")
+    verdicts = check_file("00", file)
+    assert verdicts["00.machines"].right
+    words = verdicts["00.softmax"].words
+    title, line, inputs = words.en.splitlines()
+    assert "AttributeError: 'Tensor' object has no attribute 'astype'" in title
+    assert line == "  in the line: powers = np.exp(scores - scores.astype(float).max())"
+    assert inputs == "  " + Texts("course")("inputs").en
+    assert words.ko.splitlines()[1:] == [
+        "  오류가 난 줄: powers = np.exp(scores - scores.astype(float).max())",
+        "  " + Texts("course")("inputs").ko,
+    ]
+    [other] = verdicts["00.attention"].words.en.splitlines()
+    assert "takes 2 positional arguments but 3 were given" in other
+
+
+def test_values_in_korean_need_no_particle():
+    words = judge(EXERCISES["12.perplexity"], lambda p: 3.0).words.ko
+    assert words == "손으로 계산한 예: 3입니다. 바른 값은 2입니다."
 
 
 def test_check_prints_in_the_language(monkeypatch, capsys):
