@@ -1,5 +1,6 @@
 """The checks of the course: the right answer passes, each known wrong one gets its own hint."""
 
+import json
 import math
 
 import numpy as np
@@ -89,6 +90,22 @@ def new_tensor(words, w, u):
     return h
 
 
+def shared_again(scores, allowed):
+    """The softmax of all scores; what is permitted is divided by its sum."""
+    powers = (scores - scores.masked_fill(~allowed, -math.inf).amax(-1, keepdim=True)).exp()
+    kept = torch.where(allowed, powers, 0.0)
+    return kept / kept.sum(-1, keepdim=True).clamp(min=1)
+
+
+def without_each(weights, values):
+    falls = []
+    for word in range(len(weights)):
+        rest = torch.cat([weights[:word], weights[word + 1 :]])
+        others = torch.cat([values[:word], values[word + 1 :]])
+        falls.append(weights @ values - rest / rest.sum() @ others)
+    return torch.stack(falls)
+
+
 def pointing(weights, boxes):
     pairs = zip(weights.flatten(1), boxes.flatten(1), strict=True)
     return sum(float(box[map_.argmax()]) for map_, box in pairs) / len(weights)
@@ -105,8 +122,8 @@ def ranks(first, second):
     ("name", "answer", "words"),
     [
         ("00.softmax", lambda s: F.softmax(s, -1), "right"),
-        ("00.softmax", loops, "gradients"),
-        ("00.softmax", through_numpy, "gradients"),
+        ("00.softmax", loops, "right"),
+        ("00.softmax", through_numpy, "right"),
         ("00.softmax", in_place, "changes its input"),
         ("00.softmax", over_columns, "columns sum to 1"),
         ("00.softmax", lambda s: None, "not written yet"),
@@ -133,9 +150,18 @@ def ranks(first, second):
             "n - 1",
         ),
         ("01.encode", new_tensor, "right"),
-        ("12.perplexity", lambda p: math.exp(-sum(map(math.log, p)) / len(p)), "gradients"),
+        ("12.perplexity", lambda p: math.exp(-sum(map(math.log, p)) / len(p)), "right"),
         ("12.next_loss", lambda logits, tokens: 5.0, "the example by hand: 5, expected 0.4076."),
+        ("02.dot_scores", lambda s, h: torch.tensor([each @ s for each in h]), "right"),
+        ("03.distances", lambda q, k: torch.tensor([math.dist(q, each) for each in k]), "right"),
+        ("03.weighted_sum", lambda w, v: w @ v / w.sum(-1, keepdim=True), "right"),
+        ("07.masked_softmax", shared_again, "right"),
+        ("12.perplexity", lambda p: p.prod() ** (-1 / len(p)), "right"),
+        ("12.next_loss", lambda x, t: F.cross_entropy(x[:-1], t[1:]).item(), "right"),
+        ("12.masked_loss", lambda x, t, c: F.cross_entropy(x[c], t[c]).item(), "right"),
         ("13.pointing", pointing, "right"),
+        ("15.occlusion", lambda w, v: w @ v - (w @ v - w * v) / (w.sum() - w), "right"),
+        ("15.occlusion", without_each, "right"),
         ("15.rank_correlation", ranks, "right"),
         ("00.softmax", lambda s: F.softmax(s, -1) - 2e-6, "0.019531718 at [0, 0]"),
         ("01.step", lambda x, h, w, u: torch.rnn_tanh_cell(x[None], h[None], w.T, u.T)[0], "right"),
@@ -154,6 +180,48 @@ def test_solutions_are_a_file_that_passes(chapter, tmp_path):
     verdicts = check_file(chapter, file)
     assert verdicts
     assert all(verdict.right for verdict in verdicts.values())
+
+
+CODE = """
+import numpy as np
+
+
+def softmax(scores):
+    powers = np.exp(scores - scores.astype(float).max())
+    return powers / powers.sum()
+
+
+def attention(query, key):
+    return query
+
+
+machines = 0.12
+"""
+
+
+@pytest.mark.parametrize("suffix", [".py", ".ipynb"])
+def test_an_error_is_shown_with_its_line_and_the_type_of_the_inputs(suffix, tmp_path):
+    file = tmp_path / f"answers{suffix}"
+    cells = {"cells": [{"cell_type": "code", "source": [CODE]}]}
+    file.write_text(json.dumps(cells) if suffix == ".ipynb" else CODE, "utf-8")
+    verdicts = check_file("00", file)
+    assert verdicts["00.machines"].right
+    words = verdicts["00.softmax"].words
+    title, line, inputs = words.en.splitlines()
+    assert "AttributeError: 'Tensor' object has no attribute 'astype'" in title
+    assert line == "  in the line: powers = np.exp(scores - scores.astype(float).max())"
+    assert inputs == "  " + Texts("course")("inputs").en
+    assert words.ko.splitlines()[1:] == [
+        "  오류가 난 줄: powers = np.exp(scores - scores.astype(float).max())",
+        "  " + Texts("course")("inputs").ko,
+    ]
+    [other] = verdicts["00.attention"].words.en.splitlines()
+    assert "takes 2 positional arguments but 3 were given" in other
+
+
+def test_values_in_korean_need_no_particle():
+    words = judge(EXERCISES["12.perplexity"], lambda p: 3.0).words.ko
+    assert words == "손으로 계산한 예: 3입니다. 바른 값은 2입니다."
 
 
 def test_check_prints_in_the_language(monkeypatch, capsys):

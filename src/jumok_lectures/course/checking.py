@@ -50,19 +50,20 @@ def check_file(chapter: str, file: Path) -> dict[str, Verdict]:
     Raises:
         ConfigError: the file is not there, is damaged, or its code fails.
     """
-    names = _run(file)
     verdicts = {}
-    for exercise in of_chapter(chapter):
-        own = exercise.name.partition(".")[2]
-        found = names.get(own)
-        verdicts[exercise.name] = (
-            judge(exercise, found) if own in names else Verdict(False, T("absent", name=own))
-        )
+    with TemporaryDirectory() as folder:  # until all is judged: errors show lines of the code
+        names = _run(file, Path(folder) / "answers.py")
+        for exercise in of_chapter(chapter):
+            own = exercise.name.partition(".")[2]
+            found = names.get(own)
+            verdicts[exercise.name] = (
+                judge(exercise, found) if own in names else Verdict(False, T("absent", name=own))
+            )
     return verdicts
 
 
-def _run(file: Path) -> dict[str, object]:
-    """The names that the file's code defines; what it prints is not shown."""
+def _run(file: Path, script: Path) -> dict[str, object]:
+    """The names that the file's code, copied to a script, defines; what it prints is not shown."""
     try:
         content = file.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -71,8 +72,7 @@ def _run(file: Path) -> dict[str, object]:
         ) from error
     code = _cells(content, file) if file.suffix == ".ipynb" else content
     try:
-        with TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
-            script = Path(folder) / "answers.py"
+        with contextlib.redirect_stdout(io.StringIO()):
             script.write_text(code, "utf-8")
             return runpy.run_path(str(script))
     except Exception as error:  # a learner's code may raise anything

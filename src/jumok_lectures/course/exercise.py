@@ -2,22 +2,37 @@
 
 A wrong answer is recognized by what it computes: the known mistake whose outputs are the same on
 most cases, the first failing one included, gives the hint.
+Only values are compared: an answer may be computed with torch, with math or with loops.
 """
 
 import contextlib
+import traceback
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
 
-from jumok_lectures.text import Text, same
+from jumok_lectures.text import Text, joined, same
 from jumok_lectures.texts import Texts
 
 T = Texts("course")
 
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a call gave nothing to compare.
+
+    Attributes:
+        details: the learner's own line, and advice; another answer with the same error is alike.
+    """
+
+    words: Text
+    details: tuple[Text, ...] = field(default=(), compare=False)
+
+
 Function = Callable[..., Tensor]
-Output = Tensor | Text
+Output = Tensor | Failure
 """What a function returned, or why there is nothing to compare."""
 
 
@@ -94,7 +109,7 @@ def judge(exercise: Exercise | Question, answer: object) -> Verdict:
         if not _alike(given[number], wanted[number], case.tolerance)
     ]
     if not failing:
-        return _judge_gradients(exercise, answer, cases)
+        return Verdict(True, T("right"))
     first = failing[0]
     hint = _recognized(exercise, cases, given, first)
     words = _difference(cases[first], given[first], wanted[first])
@@ -143,22 +158,37 @@ def _output(function: Callable[..., object], case: Case) -> Output:
         with _double():
             output = function(*inputs)
     except Exception as error:  # a learner's function may raise anything
-        return T("raised", error=f"{type(error).__name__}: {error}")
+        words = T("raised", error=f"{type(error).__name__}: {error}")
+        return Failure(words, _details(error, inputs))
     for before, after in zip(case.inputs, inputs, strict=True):
         if not isinstance(before, Tensor) or not isinstance(after, Tensor):
             continue
         if not torch.equal(before, after):
-            return T("changed")
+            return Failure(T("changed"))
     if output is None:
-        return T("nothing")
+        return Failure(T("nothing"))
     if not isinstance(output, Tensor | float | int):
-        return T("no_tensor", got=type(output).__name__)
+        return Failure(T("no_tensor", got=type(output).__name__))
     return torch.as_tensor(output).detach()
+
+
+def _details(error: Exception, inputs: Sequence[object]) -> tuple[Text, ...]:
+    """The last line of the learner's file that ran, and of which type the inputs are."""
+    _, *frames = traceback.extract_tb(error.__traceback__)  # the first is the call of the function
+    if not frames:  # the call itself failed: the function has other parameters
+        return ()
+    own = [each for each in frames if each.filename == frames[0].filename][-1]
+    details = [T("line", line=own.line)] if own.line else []
+    if isinstance(error, TypeError | AttributeError) and all(
+        isinstance(each, Tensor) for each in inputs
+    ):
+        details.append(T("inputs"))
+    return tuple(details)
 
 
 def _alike(one: Output, other: Output, tolerance: float = 1e-6) -> bool:
     if not isinstance(one, Tensor) or not isinstance(other, Tensor):
-        return isinstance(one, Text) and one == other  # the same error
+        return isinstance(one, Failure) and one == other  # the same error
     if one.shape != other.shape:
         return False
     left, right = one.double(), other.double()
@@ -181,8 +211,8 @@ def _recognized(
 def _difference(case: Case, given: Output, wanted: Tensor) -> Text:
     """Where the output is wrong, in one sentence."""
     title = T.chosen("case", case.title)
-    if isinstance(given, Text):
-        return Text(f"{title.en}: {given.en}", f"{title.ko}: {given.ko}")
+    if isinstance(given, Failure):
+        return joined((joined((title, given.words), ": "), *given.details), "\n  ")
     if given.shape != wanted.shape:
         got, expected = str(tuple(given.shape)), str(tuple(wanted.shape))
         return T("shape", case=title, got=got, expected=expected)
@@ -204,30 +234,3 @@ def _difference(case: Case, given: Output, wanted: Tensor) -> Text:
 
 def _written(number: float, digits: int) -> str:
     return f"{number:.{digits}g}"
-
-
-def _judge_gradients(exercise: Exercise, answer: Function, cases: Sequence[Case]) -> Verdict:
-    """The gradients of all inputs of numbers, in the cases with random ones."""
-    for case in cases:
-        if case.title != "random":
-            continue
-        wanted, given = _gradients(exercise.right, case), _gradients(answer, case)
-        for right, own in zip(wanted, given, strict=True):
-            if right is not None and (own is None or not _alike(own, right)):
-                return Verdict(False, T("gradient"), "gradient")
-    return Verdict(True, T("right"))
-
-
-def _gradients(function: Function, case: Case) -> list[Tensor | None]:
-    inputs = [
-        each.clone().requires_grad_()
-        if isinstance(each, Tensor) and each.is_floating_point()
-        else each
-        for each in case.inputs
-    ]
-    with _double():
-        output = torch.as_tensor(function(*inputs))
-    if output.requires_grad:
-        mixed = torch.linspace(-1, 2, output.numel(), dtype=output.dtype).reshape(output.shape)
-        (output * mixed).sum().backward()
-    return [each.grad if isinstance(each, Tensor) else None for each in inputs]

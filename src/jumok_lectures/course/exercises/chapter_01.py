@@ -41,6 +41,13 @@ def _all_states(words: Tensor, w: Tensor, u: Tensor) -> Tensor:
     return torch.stack([encode(words[: n + 1], w, u) for n in range(len(words))])
 
 
+def _first_word_as_state(words: Tensor, w: Tensor, u: Tensor, after: int = 1) -> Tensor:
+    h = words[0]
+    for x in words[after:]:
+        h = torch.tanh(x @ w + h @ u)
+    return h
+
+
 def _state_as_wide_as_words(words: Tensor, w: Tensor, u: Tensor) -> Tensor:
     h = torch.zeros(words.shape[1], dtype=words.dtype)
     for x in words:
@@ -74,6 +81,8 @@ EXERCISES = (
             "mean_of_states": lambda words, w, u: _all_states(words, w, u).mean(dim=0),
             "backwards": lambda words, w, u: encode(words.flip(0), w, u),
             "first_word_only": lambda words, w, u: encode(words[:1], w, u),
+            "first_word_as_state": _first_word_as_state,
+            "first_word_twice": lambda words, w, u: _first_word_as_state(words, w, u, 0),
             "state_as_wide_as_words": _state_as_wide_as_words,
             "last_word_only": lambda words, w, u: torch.tanh(words[-1] @ w),
             "stops_early": lambda words, w, u: encode(words[:-1], w, u),

@@ -36,6 +36,8 @@ def _additive_cases() -> list[Case]:
     given = (random(3), random(7, 5, seed=1), random(3, 11, seed=2), random(5, 11, seed=3))
     return [
         Case("by_hand", (state, states, eye, eye, v), found, 1e-4),
+        # before "random", where swapped matrices do not fit
+        Case("square", (random(5), *(random(5, 5, seed=n) for n in (1, 2, 3)), random(5, seed=4))),
         Case("random", (*given, random(11, seed=4))),
     ]
 
@@ -75,6 +77,7 @@ EXERCISES = (
         {
             "no_tanh": lambda s, h, w, u, v: (s @ w + h @ u) @ v,
             "two_tanhs": lambda s, h, w, u, v: (torch.tanh(s @ w) + torch.tanh(h @ u)) @ v,
+            "swapped_matrices": lambda s, h, w, u, v: torch.tanh(s @ u + h @ w) @ v,
             "no_v": lambda s, h, w, u, v: torch.tanh(s @ w + h @ u),
             "not_summed": lambda s, h, w, u, v: torch.tanh(s @ w + h @ u) * v,
             "tanh_last": lambda s, h, w, u, v: torch.tanh((s @ w + h @ u) @ v),

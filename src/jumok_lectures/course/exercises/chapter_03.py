@@ -58,6 +58,7 @@ EXERCISES = (
             "no_root": lambda query, keys: ((keys - query) ** 2).sum(dim=-1),
             "product_instead": lambda query, keys: keys @ query,
             "absolute_differences": lambda query, keys: (keys - query).abs().sum(dim=-1),
+            "one_distance": lambda query, keys: torch.linalg.vector_norm(keys - query),
             "summed_over_keys": lambda query, keys: ((keys - query) ** 2).sum(dim=0) ** 0.5,
         },
     ),

@@ -62,7 +62,12 @@ def _by_variance(x: Tensor, gain: Tensor, shift: Tensor) -> Tensor:
 
 
 EXERCISES = (
-    Question("10.middle", 0, 0.01, {"not_shifted": 3 / 3.5**0.5, "not_normalized": 3}),
+    Question(
+        "10.middle",
+        0,
+        0.01,
+        {"not_shifted": 3 / 3.5**0.5, "not_normalized": 3, "second_component": -1 / 3.5**0.5},
+    ),
     Exercise(
         "10.layer_norm",
         layer_norm,

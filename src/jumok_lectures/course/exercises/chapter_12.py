@@ -68,6 +68,8 @@ EXERCISES = (
             "sum_of_nats": lambda p: torch.exp(-torch.log(p).sum()),
             "mean_of_probabilities": lambda p: 1 / p.mean(),
             "two_bases": lambda p: torch.exp(-torch.log2(p).mean()),
+            "power_of_two": lambda p: 2 ** -torch.log(p).mean(),
+            "still_bits": lambda p: -torch.log2(p).mean(),
             "sign_of_logarithm": lambda p: torch.exp(torch.log(p).mean()),
         },
     ),

@@ -81,6 +81,7 @@ EXERCISES = (
             "mean_of_cells": lambda h, z: z.mean((0, 1)),
             "cell_of_largest": lambda h, z: z.flatten(0, 1)[(z @ h).argmax()],
             "no_softmax": lambda h, z: (z @ h).flatten() @ z.flatten(0, 1),
+            "scaled_already": lambda h, z: attend_grid(h / len(h) ** 0.5, z),
             "map_only": lambda h, z: (z @ h).flatten().softmax(-1).unflatten(0, z.shape[:2]),
         },
     ),
@@ -91,6 +92,7 @@ EXERCISES = (
         {
             "weight_in_box": lambda w, b: (w * b).sum((1, 2)).mean(),
             "more_than_half": lambda w, b: ((w * b).sum((1, 2)) > 0.5).double().mean(),
+            "largest_of_batch": lambda w, b: b.flatten()[w.argmax()],
             "every_pair": lambda w, b: b.flatten(1)[:, w.flatten(1).argmax(dim=1)].double().mean(),
             "number_of_pictures": lambda w, b: pointing(w, b) * len(w),
             "size_of_box": lambda w, b: b.double().mean(),

@@ -65,6 +65,8 @@ EXERCISES = (
         {
             "transposed_kernel": lambda x, w: torch.einsum("co,chw->ohw", w, x),
             "each_channel_alone": lambda x, w: x * w.sum(dim=1)[:, None, None],
+            "cells_mixed": lambda x, w: (x.flatten(1).T @ w.T).reshape(-1, *x.shape[1:]),
+            "channels_mixed": lambda x, w: (w @ x.reshape(-1, len(x)).T).unflatten(1, x.shape[1:]),
             "channels_last": lambda x, w: torch.einsum("oc,chw->hwo", w, x),
         },
     ),
@@ -78,6 +80,9 @@ EXERCISES = (
             "gate_on_both": lambda x, q, k, v, g: g * (x + _attended(x, q, k, v)),
             "not_scaled": lambda x, q, k, v, g: x + g * _attended(x, q, k, v, scale=1),
             "scale_of_example": lambda x, q, k, v, g: x + g * _attended(x, q, k, v, scale=2),
+            "divided_by_channels": lambda x, q, k, v, g: (
+                x + g * _attended(x, q, k, v, scale=len(x) ** 0.5)
+            ),
             "softmax_over_queries": lambda x, q, k, v, g: x + g * _attended(x, q, k, v, axis=0),
             "cells_mixed": lambda x, q, k, v, g: x + g * _mixed(x, q, k, v).reshape(x.shape),
         },

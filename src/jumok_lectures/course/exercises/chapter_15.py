@@ -67,6 +67,7 @@ EXERCISES = (
             "values_not_ranks": _pearson,
             "order_not_ranks": lambda a, b: _pearson(a.argsort(), b.argsort()),
             "one_side_reversed": lambda a, b: -rank_correlation(a, b),
+            "share_of_difference": lambda a, b: 1 - rank_correlation(a, b),
             "share_of_equal_ranks": lambda a, b: (
                 (a.argsort().argsort() == b.argsort().argsort()).double().mean()
             ),
