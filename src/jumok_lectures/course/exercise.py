@@ -2,7 +2,7 @@
 
 A wrong answer is recognized by what it computes: the known mistake whose outputs are the same on
 most cases, the first failing one included, gives the hint.
-Only values are compared: an answer may be computed with torch, with math or with loops.
+Right values are enough, by torch, math or loops; gradients that differ are only mentioned.
 """
 
 import contextlib
@@ -109,7 +109,7 @@ def judge(exercise: Exercise | Question, answer: object) -> Verdict:
         if not _alike(given[number], wanted[number], case.tolerance)
     ]
     if not failing:
-        return Verdict(True, T("right"))
+        return Verdict(True, T("right" if _same_gradients(exercise, answer, cases) else "gradient"))
     first = failing[0]
     hint = _recognized(exercise, cases, given, first)
     words = _difference(cases[first], given[first], wanted[first])
@@ -234,3 +234,30 @@ def _difference(case: Case, given: Output, wanted: Tensor) -> Text:
 
 def _written(number: float, digits: int) -> str:
     return f"{number:.{digits}g}"
+
+
+def _same_gradients(exercise: Exercise, answer: Function, cases: Sequence[Case]) -> bool:
+    """Compares the gradients of all inputs of numbers, in the cases with random ones."""
+    for case in cases:
+        if case.title != "random":
+            continue
+        wanted, given = _gradients(exercise.right, case), _gradients(answer, case)
+        for right, own in zip(wanted, given, strict=True):
+            if right is not None and (own is None or not _alike(own, right)):
+                return False
+    return True
+
+
+def _gradients(function: Function, case: Case) -> list[Tensor | None]:
+    inputs = [
+        each.clone().requires_grad_()
+        if isinstance(each, Tensor) and each.is_floating_point()
+        else each
+        for each in case.inputs
+    ]
+    with _double():
+        output = torch.as_tensor(function(*inputs))
+    if output.requires_grad:
+        mixed = torch.linspace(-1, 2, output.numel(), dtype=output.dtype).reshape(output.shape)
+        (output * mixed).sum().backward()
+    return [each.grad if isinstance(each, Tensor) else None for each in inputs]
