@@ -24,6 +24,7 @@ from tests.interop.folders_tagged import write_tagged_marian
 from tests.interop.gguf_files import write_gguf
 from tests.interop.test_conversations import with_template
 from tests.systems.untrained import write_classifier, write_masked
+from tests.systems.worded import french_pairs
 
 RECIPE = """
 name = "tiny"
@@ -139,13 +140,14 @@ def write_corpora(folder: Path) -> None:
         sources, targets = zip(*islice(made, count), strict=True)
         for language, lines in (("en", sources), ("de", targets), ("fr", targets)):
             _write_rows(folder / "multi30k" / f"{part}.{language}", lines, part == "train")
-    rows = list(islice(made, 600))
-    plain = [f"{source}\t{target}" for source, target in rows]
-    _write_rows(folder / "tatoeba" / "eng-fra.tsv", plain, compressed=True)
-    _write_rows(folder / "enko" / "mixed_test.tsv", [f"tatoeba\t{row}" for row in plain])
-    marked = [f"{part}\t{row}" for part in ("pydocs", "tatoeba", "gnome_help") for row in plain]
+    known = [f"{source}\t{target}" for source, target in islice(made, 600)]
+    _write_rows(folder / "enko" / "mixed_test.tsv", [f"tatoeba\t{row}" for row in known])
+    marked = [f"{part}\t{row}" for part in ("pydocs", "tatoeba", "gnome_help") for row in known]
     _write_rows(folder / "enko" / "train.tsv", marked, compressed=True)
-    gold = [f"{row}\t0-0 1p1" for row in plain[:20]]
+    french = zip(names, french_pairs() * 16, strict=False)
+    plain = [f"{name}: {source}\t{name}: {target}" for name, (source, target) in french]
+    _write_rows(folder / "tatoeba" / "eng-fra.tsv", plain, compressed=True)
+    gold = [f"{row}\t0-1 1-0 2p2" for row in plain[:20]]
     _write_rows(folder / "align_gold" / "hansards_en-fr_447.tsv", gold)
 
 

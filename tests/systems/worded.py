@@ -64,17 +64,21 @@ def cased_translator(steps: int = 130) -> Translator:
     return learnt(pairs, "de", 420, steps)
 
 
-def french_translator(steps: int = 130) -> Translator:
-    """English to French, with short articles: "The man saw the bird." """
+def french_pairs() -> list[tuple[str, str]]:
+    """English and French, with short articles: "The man saw the bird." """
     nouns = {"man": "l'homme", "bird": "l'oiseau", "cat": "le chat", "girl": "la fille"}
     nouns |= {"tree": "l'arbre", "dog": "le chien", "child": "l'enfant", "school": "l'école"}
     verbs = {"saw": "a vu", "found": "a trouvé", "lost": "a perdu", "drew": "a dessiné"}
     triples = product(nouns, verbs, nouns)
-    pairs = [
+    return [
         (f"The {a} {v} the {b}.", f"{nouns[a].capitalize()} {verbs[v]} {nouns[b]}.")
         for a, v, b in triples
     ]
-    return learnt(pairs, "fr", 360, steps)
+
+
+def french_translator(steps: int = 130) -> Translator:
+    """English to French."""
+    return learnt(french_pairs(), "fr", 360, steps)
 
 
 def learnt(pairs: list[tuple[str, str]], target: str, size: int, steps: int) -> Translator:
