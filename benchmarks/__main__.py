@@ -20,7 +20,9 @@ PARTS = {"train": train.run, "decode": decode.run, "start": start.run, "prepare"
 def main() -> int:
     """Runs the requested parts; returns 1 if one of them failed, without stopping the others."""
     arguments = _arguments()
-    options = Options(arguments.core, arguments.seconds, arguments.pairs, arguments.only)
+    options = Options(
+        arguments.core, arguments.seconds, arguments.pairs, arguments.only, arguments.rounds
+    )
     failed = 0
     for part in PARTS:
         if arguments.part in (part, None):
@@ -50,6 +52,7 @@ def _arguments() -> argparse.Namespace:
         "--seconds", type=float, default=30.0, help="CPU-seconds to measure in each training run"
     )
     parser.add_argument("--pairs", type=int, default=300_000, help="smallworld pairs in prepare")
+    parser.add_argument("--rounds", type=int, help="of decode (default: 5) and start (default: 9)")
     parser.add_argument(
         "--core",
         type=int,

@@ -37,9 +37,8 @@ TOGETHER = 32
 """Clients of a saturated server, each of which waits for its answer."""
 
 SHARES = (0.5, 0.8)
-ROUNDS = 3
-ALONE, SATURATED = 100, 1_200
-"""Requests of a round."""
+ALONE = 100
+"""Requests of one client in a round, at most."""
 
 
 @dataclass
@@ -113,10 +112,14 @@ def measure(
     texts: Sequence[str],
     beam: int,
     seconds: float,
-    rounds: int = ROUNDS,
-    counts: tuple[int, int] = (ALONE, SATURATED),
+    rounds: int,
+    counts: tuple[int, int],
 ) -> dict[str, Figures]:
-    """All loads of all servers, which take turns."""
+    """All loads of all servers, which take turns.
+
+    Args:
+        counts: requests of a round, of one client and of several.
+    """
     figures = {server.kind.name: Figures() for server in servers}
     alone, saturated = (list(itertools.islice(itertools.cycle(texts), n)) for n in counts)
     for server in servers:  # a round to warm up
@@ -182,24 +185,26 @@ def main() -> None:
     parser.add_argument("--sentences", type=Path, help="a sentence a line (default: built in)")
     parser.add_argument("--seconds", type=float, default=20.0, help="of each share")
     parser.add_argument("--beams", type=int, nargs="+", default=[1, 4])
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--requests", type=int, default=1_200, help="of a round at full load")
     parser.add_argument("--only", default="", help="the servers whose names contain this")
     parser.add_argument("--core", type=int, default=max(os.sched_getaffinity(0)))
     given = parser.parse_args()
     config = read_bundle(given.model).config
     texts = sentences_of(given.model, given.sentences)
-    kinds = peers(config.source_language, config.target_language)
+    every = peers(config.source_language, config.target_language)
+    kinds = [kind for kind in every if given.only in kind.name]
+    counts = min(ALONE, given.requests), given.requests
     with tempfile.TemporaryDirectory() as scratch:
-        folder = written_package(given.model, Path(scratch))
+        folder = written_package(given.model, Path(scratch), kinds)
         hold_to_another_core(given.core)
         for beam in given.beams:
             with ExitStack() as stack:
                 servers = [
-                    stack.enter_context(started(kind, folder, beam, given.core))
-                    for kind in kinds
-                    if given.only in kind.name
+                    stack.enter_context(started(kind, folder, beam, given.core)) for kind in kinds
                 ]
                 print(f"beam {beam}, load {os.getloadavg()[0]:.1f}", file=sys.stderr)
-                figures = measure(servers, texts, beam, given.seconds)
+                figures = measure(servers, texts, beam, given.seconds, given.rounds, counts)
                 peak = {server.kind.name: server.peak for server in servers}
             print(f"\nbeam {beam}\n\n" + "\n".join(table(figures, peak)), flush=True)
             print(f"load {os.getloadavg()[0]:.1f}", file=sys.stderr)

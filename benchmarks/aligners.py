@@ -3,23 +3,38 @@
     python -m benchmarks.aligners runs/tatoeba-en-fr/model
 
 Both were trained on Tatoeba's English-French pairs and align align_gold's 447
-sentences of the Hansards. Prints eflomal's error rate and jumok's by layer, setting and norm.
+sentences of the Hansards. Prints eflomal's error rate, and jumok's by layer, setting and norm if
+there is a model.
 """
 
+import argparse
 import subprocess
-import sys
 import time
+from pathlib import Path
 
 from benchmarks.corpus import WORK, data_folder
-from benchmarks.environments import FOLDER, OURS, python_of
+from benchmarks.environments import FOLDER, OUR_COMMAND, python_of
 from jumok.evaluation.alignment import parse_gold, score_links
 
 WORKER = FOLDER / "workers" / "eflomal_alignment.py"
 
 
-def main(model: str | None = None) -> None:
-    """Aligns twice, scores twice; without a model only eflomal."""
+def main() -> None:
+    """Aligns twice, scores twice."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.aligners", description=__doc__)
+    parser.add_argument("model", nargs="?", help="without one only eflomal aligns")
+    parser.add_argument("--only", choices=("eflomal", "jumok"))
+    given = parser.parse_args()
     gold = data_folder() / "align_gold" / "hansards_en-fr_447.tsv"
+    if given.only != "jumok":
+        print(by_eflomal(gold))
+    if given.model is not None and given.only != "eflomal":
+        align = [*OUR_COMMAND, "align", given.model, "--data", str(gold), "--columns", "0,1,2"]
+        subprocess.run(align, check=True)
+
+
+def by_eflomal(gold: Path) -> str:
+    """Its scores and time, on a line."""
     links = WORK / "eflomal.links"
     WORK.mkdir(parents=True, exist_ok=True)
     started = time.perf_counter()
@@ -31,14 +46,11 @@ def main(model: str | None = None) -> None:
     ]
     rows = gold.read_text(encoding="utf-8").splitlines()
     scores = score_links(links_of_rows, [parse_gold(row.split("\t")[2]) for row in rows])
-    print(
+    return (
         f"eflomal: error rate {scores.error_rate:.1%}, precision {scores.precision:.1%}, recall "
         f"{scores.recall:.1%}, in {time.perf_counter() - started:.0f} s"
     )
-    if model is not None:
-        jumok = python_of(OURS).with_name("jumok")
-        subprocess.run([jumok, "align", model, "--data", gold, "--columns", "0,1,2"], check=True)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()

@@ -44,7 +44,7 @@ def attack_kills(asked: Campaign) -> Iterator[Area]:
     for counts, title in (
         ((1,), "kills of runs with 1 process"),
         ((2,), "kills of runs with 2 processes"),
-        (kills.COUNTS, "kills of runs resumed with 4, 2, 1 and 2 processes"),
+        (kills.COUNTS, "kills of runs with changing numbers of processes"),
     ):
         area = Area(title)
         number = asked.many("kills", 2)
@@ -180,7 +180,7 @@ def _answers(asked: Campaign, url: str) -> Area:
 
 def _replaced(url: str, model: Path) -> Area:
     """The files of the model are replaced by halves while it answers."""
-    area = Area("replacement of the model of a running server")
+    area = Area("truncated model files of a running server")
     given = [Question("/v1/translate", {"text": f"the cat saw {word}"}) for word in "abcdefgh"]
     before, _ = loaded(url, lambda target: closed_loop(target, given, 4))
     for file in sorted(file for file in model.rglob("*") if file.is_file()):

@@ -15,6 +15,7 @@ import httpx
 
 from benchmarks.broken import COMMANDS, FAULTS, Breaker, compiled
 from benchmarks.campaign import LABELS, Area, Campaign
+from benchmarks.environments import OUR_COMMAND
 from benchmarks.kills import children
 from benchmarks.load import LOST, Question, closed_loop
 from benchmarks.serving import loaded
@@ -137,7 +138,7 @@ def attack_full(asked: Campaign) -> Iterator[Area]:
         done = subprocess.run(
             [
                 *("unshare", "-m", "sh", "-c", FULL_DISK.format(folder=folder), "sh"),
-                *(sys.executable, "-m", "jumok", *given),
+                *(*OUR_COMMAND, *given),
             ],
             cwd=asked.folder / "home",
             capture_output=True,

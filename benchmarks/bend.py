@@ -16,7 +16,6 @@ kind, with translations by people: catalogs of messages (CHECK.po, English to Br
 import gzip
 import json
 import re
-import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -26,7 +25,7 @@ from pathlib import Path
 import polib
 
 from benchmarks.bergamot import folder_of
-from benchmarks.environments import OURS, python_of
+from benchmarks.seeds import jumok
 from jumok.systems.translation.translator import Translator
 
 PAIRS = 2000
@@ -51,11 +50,6 @@ def european(text: str) -> str:
     return _GERUND.sub(r"a \1\2r", _WORD.sub(other, text))
 
 
-def run(*command: str | Path) -> str:
-    jumok = python_of(OURS).with_name("jumok")
-    return subprocess.run([jumok, *command], text=True, check=True, capture_output=True).stdout
-
-
 def write(name: Path, sources: Sequence[str], targets: Sequence[str]) -> Path:
     for suffix, texts in ((".en", sources), (".pt", targets)):
         name.with_suffix(suffix).write_text("\n".join(texts) + "\n", "utf-8")
@@ -78,13 +72,13 @@ def messages(files: Sequence[Path]) -> tuple[list[str], list[str]]:
 
 def scores(model: Path, test: Path) -> dict[str, float]:
     given = "--source", test.with_suffix(".en"), "--reference", test.with_suffix(".pt")
-    said = json.loads(run("evaluate", model, *given, "--beam", "1", "--json"))
+    said = json.loads(jumok("evaluate", model, *given, "--beam", "1", "--json"))
     return {each["name"]: round(each["value"], 2) for each in said["scores"]}
 
 
 def bent(student: Path, room: Path, name: str, *more: str | Path) -> dict[str, object]:
     """A run: its scores on captions and on messages, and its minutes and processor minutes."""
-    run(
+    jumok(
         "train", "--from", student, "--source", room / "new.en", "--target", room / "new.pt",
         "--name", name, "--runs", room, "--set", "training.learning_rate=1e-4", *more,
     )  # fmt: skip
@@ -119,7 +113,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         room = Path(name)
         student, recipe = room / "student", room / "general.toml"
-        run("import", folder_of("en-pt"), "--output", student)
+        jumok("import", folder_of("en-pt"), "--output", student)
         translator = Translator.load(student, threads=1)
         write(room / "new", lines, [*map(european, translated(translator, lines))])
         tested = (corpora / "test_2016_flickr.en").read_text("utf-8").splitlines()

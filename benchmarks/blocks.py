@@ -14,10 +14,10 @@ something where it is more than twice its deviation; with three seeds, even that
 import argparse
 import json
 import statistics
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
+
+from benchmarks.seeds import jumok
 
 PLAIN = "plain"
 
@@ -102,10 +102,8 @@ def _run(given: argparse.Namespace, part: str, keys: tuple[str, ...], seed: int)
     if not kept.is_file():
         sets = [f"seed={seed}", "training.threads=1", *given.set, *keys]
         words = [word for each in sets for word in ("--set", each)]
-        _jumok(
-            "train", given.recipe, "--name", name, "--runs", str(folder.parent), "--json", *words
-        )
-        sizes = json.loads(_jumok("info", str(folder / "model"), "--json"))["sizes"]
+        jumok("train", given.recipe, "--name", name, "--runs", str(folder.parent), *words)
+        sizes = json.loads(jumok("info", str(folder / "model"), "--json"))["sizes"]
         kept.write_text(json.dumps(_facts(folder / "log.jsonl") | {"sizes": sizes}))
     facts = json.loads(kept.read_text())
     return Run(facts["loss"], facts["sizes"]["parameters"], facts["cpu_seconds"])
@@ -117,12 +115,6 @@ def _facts(log: Path) -> dict[str, float]:
     losses = [each["loss"] for each in records if each["kind"] == "validation"]
     times = [each["cpu_seconds"] for each in records if each["kind"] == "step"]
     return {"loss": min(losses), "cpu_seconds": times[-1]}
-
-
-def _jumok(*words: str) -> str:
-    """The output of one command of this checkout; its progress goes to our own stderr."""
-    command = [sys.executable, "-m", "jumok", *words]
-    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
 def _arguments() -> argparse.Namespace:

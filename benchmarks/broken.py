@@ -20,6 +20,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.environments import OUR_COMMAND
+
 SECONDS = 120
 FAULTS = {"killed": 1, "torn": 2, "full": 3, "broken": 4, "quota": 5}
 """The modes of tests/faults.c."""
@@ -94,7 +96,7 @@ class Breaker:
         count = str(self.folder / "count") if fault.startswith("0,") else ""
         armed = {"LD_PRELOAD": str(self.library), "FAULT": fault, "FAULT_COUNT": count}
         return subprocess.run(
-            [sys.executable, "-m", "jumok", *given],
+            [*OUR_COMMAND, *given],
             check=False,
             cwd=self._home,
             env={**os.environ, "JUMOK_THREADS": "1", **(armed if fault else {})},

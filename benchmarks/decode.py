@@ -149,7 +149,8 @@ def run(options: Options) -> list[Row]:
             }
             for case in cases:
                 print(f"decoding: {case.name} ...", file=sys.stderr)
-                rows += _rows(case, _take_turns(case, workers, chosen[case]))
+                answers = _take_turns(case, workers, chosen[case], options.rounds or ROUNDS)
+                rows += _rows(case, answers)
     return rows
 
 
@@ -192,13 +193,13 @@ def started(engine: Engine, folder: Path, core: int) -> Iterator[Process]:
 
 
 def _take_turns(
-    case: Case, workers: dict[str, Process], sources: list[list[int]]
+    case: Case, workers: dict[str, Process], sources: list[list[int]], count: int
 ) -> dict[str, Answers]:
     line = request_of(case, sources)
     for name, worker in workers.items():  # a round to warm up
         ask(name, worker, line)
     rounds = [
-        {name: ask(name, worker, line) for name, worker in workers.items()} for _ in range(ROUNDS)
+        {name: ask(name, worker, line) for name, worker in workers.items()} for _ in range(count)
     ]
     return {
         name: Answers(

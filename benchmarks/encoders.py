@@ -10,7 +10,6 @@ shows; every round measures all, and the ratios are of one round.
 """
 
 import argparse
-import os
 import tempfile
 import time
 from collections.abc import Callable
@@ -20,6 +19,7 @@ from statistics import median
 import torch
 import transformers
 
+from benchmarks.corpus import data_folder
 from jumok.data.pairs.rows import spread
 from jumok.interop.importing import read_model, write_imported
 from jumok.systems.masked_model import MaskedModel
@@ -30,7 +30,7 @@ Embed = Callable[[list[str]], torch.Tensor]
 
 
 def given_lines() -> list[str]:
-    file = Path(os.environ.get("JUMOK_DATA", "../shared/data")) / "enko" / "mixed_test.tsv"
+    file = data_folder() / "enko" / "mixed_test.tsv"
     return spread([row.split("\t")[1] for row in file.read_text("utf-8").splitlines()], LINES)
 
 
@@ -77,11 +77,11 @@ def main() -> None:
             times[name].append(time.process_time() - begin)
             apart = 1 - torch.cosine_similarity(found.double(), expected).min()
             ratio = times["transformers"][-1] / times[name][-1]
-            rate = LINES / times[name][-1]
+            rate = len(lines) / times[name][-1]
             print(f"{name:13} {rate:6.1f} a CPU-s  {ratio:4.2f} x  1 - cosine {apart:.1e}")
     for name, each in times.items():
         ratios = [one / own for one, own in zip(times["transformers"], each, strict=True)]
-        print(f"median of {name:13} {LINES / median(each):6.1f}  {median(ratios):4.2f} x")
+        print(f"median of {name:13} {len(lines) / median(each):6.1f}  {median(ratios):4.2f} x")
 
 
 if __name__ == "__main__":

@@ -14,6 +14,8 @@ from benchmarks.errors import BenchmarkError
 
 FOLDER = Path(__file__).parent
 OURS = "jumok"
+OUR_COMMAND: tuple[str, ...] = (sys.executable, "-m", "jumok")
+"""The command of our own environment."""
 
 
 def python_of(name: str) -> Path:

@@ -8,7 +8,6 @@ photographs.
 """
 
 import argparse
-import shutil
 import tempfile
 from dataclasses import dataclass
 from itertools import islice
@@ -16,8 +15,9 @@ from pathlib import Path
 from statistics import median, quantiles
 from time import perf_counter
 
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser
 
+from benchmarks.chromium import chromium, counted, counting
 from jumok.bundle.reading import Bundle, read_bundle
 from jumok.cli.verbs.ship.export import write_export
 from smallworld.corpus import pairs
@@ -52,14 +52,8 @@ def measure(browser: Browser, file: Path, inputs: list[str | Path]) -> Answers:
         tab.goto(file.as_uri())
         tab.wait_for_selector("#text, #choose-file", state="attached")
         openings.append(perf_counter() - started)
-    session = tab.context.new_cdp_session(tab)
-    session.send("Performance.enable")
-
-    def cpu() -> float:
-        metrics = session.send("Performance.getMetrics")["metrics"]
-        return next(float(each["value"]) for each in metrics if each["name"] == "ProcessTime")
-
-    answering, before = [], cpu()
+    session = counting(tab)
+    answering, before = [], counted(session)
     for given in inputs:
         if isinstance(given, Path):
             tab.set_input_files("#file", given)
@@ -69,7 +63,7 @@ def measure(browser: Browser, file: Path, inputs: list[str | Path]) -> Answers:
         tab.wait_for_function(SHOWN, arg=shown)
         told = tab.locator(".cost").inner_text()
         answering.append(float(told.partition(" ms")[0].rpartition(" ")[2]))
-    whole = 1000 * (cpu() - before) / len(inputs)
+    whole = 1000 * (counted(session) - before) / len(inputs)
     return Answers(file.stat().st_size, median(openings), answering, whole)
 
 
@@ -92,12 +86,10 @@ def main() -> None:
     given = parser.parse_args()
     bundle = read_bundle(given.model)
     inputs = inputs_for(bundle, given.inputs)
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as driver:
+    with tempfile.TemporaryDirectory() as folder, chromium() as browser:
         file = Path(folder) / "page.html"
         write_export(bundle, "web", file, precision=given.precision)
-        browser = driver.chromium.launch(executable_path=shutil.which("chromium"))
         answers = measure(browser, file, inputs)
-        browser.close()
     middle, late = median(answers.answering), quantiles(answers.answering, n=20)[-1]
     print(f"{answers.bytes / 1e6:.2f} MB; opens in {answers.opening:.2f} s")
     print(

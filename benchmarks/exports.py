@@ -18,6 +18,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
+from benchmarks.environments import OUR_COMMAND
 from benchmarks.process import children_seconds, one_thread_environment, peak_of
 from jumok.bundle.reading import Bundle, read_bundle
 from jumok.cli.quality import held_out
@@ -133,7 +134,7 @@ class Cost(NamedTuple):
 
 def export(model: Path, name: str, precision: ExportPrecision, output: Path) -> Cost:
     """Runs the command."""
-    command = [sys.executable, "-m", "jumok", "export", str(model), "--to", name]
+    command = [*OUR_COMMAND, "export", str(model), "--to", name]
     command += ["--output", str(output), "--precision", precision]
     before, peak = children_seconds(), 0
     process = subprocess.Popen(command, env=one_thread_environment())

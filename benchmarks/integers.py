@@ -60,7 +60,9 @@ def main() -> None:
     """Print the peak, and the share of the small and of the base model."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.integers", description=__doc__)
     parser.add_argument("--core", type=int, default=max(os.sched_getaffinity(0)))
-    core = parser.parse_args().core
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    given = parser.parse_args()
+    core = given.core
     peak = _peak(core)
     print(f"peak: {peak / 1e9:.0f} billion int8 multiply-adds a second")
     for case in CASES:
@@ -71,7 +73,7 @@ def main() -> None:
         (engine,) = (each for each in ENGINES[case.model] if each.name == "jumok native int8")
         line = request_of(case, chosen)
         with started(engine, folder, core) as worker:
-            answers = [ask(engine.name, worker, line) for _ in range(1 + ROUNDS)]
+            answers = [ask(engine.name, worker, line) for _ in range(1 + given.rounds)]
         tokens = len(chosen) * LENGTH
         rate = tokens / median(answer["cpu_seconds"] for answer in answers[1:])
         each = _multiplications(folder, sum(map(len, chosen)) / tokens)

@@ -3,9 +3,11 @@
     python -m benchmarks.masks
 
 One forward and one backward pass of attention alone, in the number format of training on this
-machine, one thread, processor time, the best of twenty turns. At a ratio of 1 a mask saves nothing.
+machine, one thread, processor time, the best of twenty rounds. At a ratio of 1 a mask saves
+nothing.
 """
 
+import argparse
 from collections.abc import Callable
 from time import thread_time
 
@@ -17,7 +19,6 @@ from jumok.attention.masks import AttentionMask, Documents
 from jumok.shapes import Float, Tensor
 from jumok.training.precision import choose_precision
 
-TURNS = 20
 LOOK_AHEAD = AttentionMask(causal=True)
 
 
@@ -42,10 +43,11 @@ def seconds(
     of: Callable[..., Tensor],
     inputs: list[Float[Tensor, "rows heads tokens dim"]],
     mask: AttentionMask | Tensor | None,
+    rounds: int,
 ) -> float:
     """Processor time of a pass and one back."""
     best = float("inf")
-    for _ in range(TURNS):
+    for _ in range(rounds):
         start = thread_time()
         attended = of(*inputs, mask)
         attended.backward(torch.ones_like(attended))
@@ -55,6 +57,9 @@ def seconds(
 
 def main() -> None:
     """Prints a table."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.masks", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=20)
+    rounds = parser.parse_args().rounds
     torch.set_num_threads(1)
     precision = choose_precision("auto", CPU)
     head = "| mask | ms | time / without a mask | time / torch |\n|---|---|---|---|"
@@ -62,9 +67,9 @@ def main() -> None:
     for name, (rows, heads, tokens, dim, mask) in CASES.items():
         shape = rows, heads, tokens, dim
         inputs = [torch.randn(shape, dtype=precision.dtype, requires_grad=True) for _ in range(3)]
-        ours, whole = (seconds(attend, inputs, each) for each in (mask, None))
+        ours, whole = (seconds(attend, inputs, each, rounds) for each in (mask, None))
         drawn = mask.draw(tokens, tokens, CPU)
-        theirs = seconds(F.scaled_dot_product_attention, inputs, drawn)
+        theirs = seconds(F.scaled_dot_product_attention, inputs, drawn, rounds)
         print(f"| {name} | {ours * 1e3:.2f} | {ours / whole:.2f} | {ours / theirs:.2f} |")
 
 

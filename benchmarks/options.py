@@ -12,12 +12,14 @@ class Options:
         seconds: CPU-seconds measured a training run.
         pairs: smallworld pairs in `prepare`.
         only: take what has a name that begins so; None takes everything.
+        rounds: of `decode` and `start`; None: as many as each of them has.
     """
 
     core: int
     seconds: float
     pairs: int
     only: str | None
+    rounds: int | None
 
     def wants(self, name: str) -> bool:
         """Whether `only` lets this name through."""

@@ -9,9 +9,9 @@ Others, by the same measure (two cores, no GPU): BertViz's model view at 128 tok
 """
 
 import argparse
-import shutil
 import tempfile
 import threading
+from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from functools import partial
 from pathlib import Path
@@ -20,8 +20,9 @@ from time import perf_counter, process_time
 
 import numpy as np
 import torch
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser
 
+from benchmarks.chromium import chromium, counted, counting
 from jumok.inspection.page.document import page
 from jumok.inspection.trace import Axis, Site, Trace
 from jumok.serving.answers import answers
@@ -30,7 +31,6 @@ from jumok.tracing.catalog import load_family
 from jumok.tracing.comparison import Comparison
 
 LAYERS = HEADS = 12
-REPEATS = 5
 
 
 def trace(tokens: int) -> Trace:
@@ -80,15 +80,7 @@ def measure(browser: Browser, file: Path) -> Times:
     """One reader, who opens the page and changes the layer."""
     tab = browser.new_page()
     tab.add_init_script(DRAWN)
-    session = tab.context.new_cdp_session(tab)
-    session.send("Performance.enable")
-
-    def measured(wanted: str) -> float:
-        metrics = session.send("Performance.getMetrics")["metrics"]
-        return next(float(each["value"]) for each in metrics if each["name"] == wanted)
-
-    def cpu() -> float:
-        return measured("ProcessTime")
+    session = counting(tab)
 
     def settled(wanted: str) -> None:
         tab.wait_for_function(f"() => {wanted}")
@@ -98,19 +90,19 @@ def measure(browser: Browser, file: Path) -> Times:
 
     tab.goto(file.as_uri())
     tab.wait_for_function("() => window.drawn")
-    overview, script = tab.evaluate("window.drawn") / 1000, measured("ScriptDuration")
-    overview_cpu = cpu()
+    overview, script = tab.evaluate("window.drawn") / 1000, counted(session, "ScriptDuration")
+    overview_cpu = counted(session)
     tab.goto("about:blank")
-    before, start = cpu(), perf_counter()
+    before, start = counted(session), perf_counter()
     tab.goto(f"{file.as_uri()}#view=grid")
     settled(f"document.querySelectorAll('.grid canvas').length === {LAYERS * HEADS}")
-    first, first_cpu = perf_counter() - start, cpu() - before
+    first, first_cpu = perf_counter() - start, counted(session) - before
     tab.evaluate("location.hash = '#view=board&layer=3&unit=pieces'")
     tab.wait_for_selector("#panel canvas")
-    before, start = cpu(), perf_counter()
+    before, start = counted(session), perf_counter()
     tab.evaluate("location.hash = '#view=board&layer=7&unit=pieces'")
     settled("document.querySelector('#panel canvas').ariaLabel.endsWith('8')")
-    change, change_cpu = perf_counter() - start, cpu() - before
+    change, change_cpu = perf_counter() - start, counted(session) - before
     tab.close()
     return Times(overview, script, overview_cpu, first, first_cpu, change, change_cpu)
 
@@ -133,12 +125,12 @@ GLIDES = """async words => {
 }"""
 
 
-def frames(browser: Browser) -> None:
+def frames(browser: Browser, lengths: Sequence[int]) -> None:
     """Goes from word to word, and prints how many frames a second the bands had on their way."""
     print(f"| tokens | frames per second, processor {SLOWER} times slower | longest frame, ms |")
     print("|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
-        for tokens in (12, 40, 128):
+        for tokens in lengths:
             file = Path(folder) / f"{tokens}.html"
             file.write_text(page(trace(tokens)), encoding="utf-8")
             tab = browser.new_page()
@@ -169,7 +161,7 @@ TYPED = """words => {
 }"""
 
 
-def live(browser: Browser, model: str, text: str) -> None:
+def live(browser: Browser, model: str, text: str, rounds: int) -> None:
     """Types other last words into the live page, and prints what each took until it was seen."""
     torch.set_num_threads(1)
     family = load_family(model)
@@ -180,7 +172,7 @@ def live(browser: Browser, model: str, text: str) -> None:
     tab = browser.new_page()
     tab.goto(server.link)
     tab.wait_for_selector("#panel .bands path", state="attached")
-    words = [f"{text} {each}" for each in ("rain", "snow", "sand", "grass", "water") * REPEATS]
+    words = [f"{text} {each}" for each in ("rain", "snow", "sand", "grass", "water") * rounds]
     begun = process_time()
     waited = sorted(tab.evaluate(TYPED, typed) for typed in words)
     model_cpu = (process_time() - begun) / len(words)
@@ -198,21 +190,19 @@ def main() -> None:
     chosen = parser.add_mutually_exclusive_group()
     chosen.add_argument("--live", nargs=2, metavar=("MODEL", "TEXT"), help="of the live page")
     chosen.add_argument("--frames", action="store_true", help="while the bands glide")
+    parser.add_argument("--tokens", type=int, nargs="+", help="of the saved pages")
+    parser.add_argument("--rounds", type=int, default=5, help="of each page, and of the last words")
     asked = parser.parse_args()
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
-    with sync_playwright() as driver:
-        flags = ["--no-sandbox", "--disable-gpu"]
-        browser = driver.chromium.launch(executable_path=chromium, args=flags)
+    with chromium() as browser:
         if asked.live:
-            live(browser, *asked.live)
+            live(browser, *asked.live, rounds=asked.rounds)
         elif asked.frames:
-            frames(browser)
+            frames(browser, asked.tokens or (12, 40, 128))
         else:
-            saved(browser)
-        browser.close()
+            saved(browser, asked.tokens or (128, 512), asked.rounds)
 
 
-def saved(browser: Browser) -> None:
+def saved(browser: Browser, lengths: Sequence[int], rounds: int) -> None:
     """Prints a row for each length of a saved page."""
     print(
         "| tokens | file, MB | overview, s (script, CPU) | all heads, s (CPU) "
@@ -220,10 +210,10 @@ def saved(browser: Browser) -> None:
         "|---|---|---|---|---|"
     )
     with tempfile.TemporaryDirectory() as folder:
-        for tokens in (128, 512):
+        for tokens in lengths:
             file = Path(folder) / f"{tokens}.html"
             file.write_text(page(trace(tokens)), encoding="utf-8")
-            runs = [astuple(measure(browser, file)) for _ in range(REPEATS)]
+            runs = [astuple(measure(browser, file)) for _ in range(rounds)]
             overview, script, overview_cpu, first, first_cpu, change, change_cpu = (
                 median(column) for column in zip(*runs, strict=True)
             )

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from benchmarks.cleaning import write_corpus
 from benchmarks.corpus import WORK, data_folder, joint_corpus
-from benchmarks.environments import FOLDER, OURS, python_of
+from benchmarks.environments import FOLDER, OUR_COMMAND, OURS, python_of
 from benchmarks.errors import BenchmarkError
 from benchmarks.options import Options
 from benchmarks.peers.jumok import recipe_variables, train_command
@@ -57,9 +57,8 @@ def run(options: Options) -> list[Row]:
 def smallworld(folder: Path, pairs: int) -> list[Row]:
     """The rows of SMALLWORLD."""
     source, target, tokenizer = (folder / name for name in ("train.en", "train.ko", "joint.model"))
-    jumok = python_of(OURS).with_name("jumok")
     print(f"writing {pairs:,} smallworld pairs ...", file=sys.stderr)
-    written = _finish([jumok, "smallworld", folder, "--pairs", str(pairs)], folder)
+    written = _finish([*OUR_COMMAND, "smallworld", folder, "--pairs", str(pairs)], folder)
     print("preparing them ...", file=sys.stderr)
     worker = FOLDER / "workers" / "jumok_prepare.py"
     written_ids = _finish(
@@ -101,9 +100,8 @@ def clean(folder: Path, pairs: int) -> Finished:
 
 def prepared(recipe: Path, output: Path, folder: Path) -> Finished:
     """`jumok prepare` of a recipe, in one process; its log is in `folder`."""
-    jumok = python_of(OURS).with_name("jumok")
     options: list[str | Path] = ["--output", output, "--tasks", "4", "--at-once", "1"]
-    return _finish([jumok, "prepare", recipe, *options], folder)
+    return _finish([*OUR_COMMAND, "prepare", recipe, *options], folder)
 
 
 def _finish(command: list[str | Path], folder: Path) -> Finished:
@@ -119,7 +117,7 @@ def _finish(command: list[str | Path], folder: Path) -> Finished:
         )
         _, status, used = os.wait4(process.pid, 0)
     if status != 0:
-        raise BenchmarkError(f"{command[:3]} failed: see {output}")
+        raise BenchmarkError(f"{' '.join(map(str, command))} failed: see {output}")
     return Finished(
         wall_seconds=time.perf_counter() - begun,
         cpu_seconds=used.ru_utime + used.ru_stime,

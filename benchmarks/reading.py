@@ -1,13 +1,13 @@
 """Whether texts are read and written in a time that is proportional to their length.
 
     python -m benchmarks.reading [FORMAT ...] [--longest BYTES] [--model MODEL]
-    python -m benchmarks.reading --memory
+    python -m benchmarks.reading --memory [MB ...]
 
 Each shape of `benchmarks.shapes` is read, and written in capitals, at doubled lengths from 8 kB to
 1 MB, if it is one of those that take longest or grow most at shorter lengths; of a length twice as
 long, the time should be twice as long. With --model, so are lines: it translates them, each part
-with at most two tokens, up to 125 kB. With --memory, a translation memory (TMX) of 200 MB is read
-as pairs, and the most memory that takes is printed.
+with at most two tokens, up to 125 kB. With --memory, translation memories (TMX) of these sizes, 20
+and 200 MB if none is given, are read as pairs, and the most memory that takes is printed.
 """
 
 import argparse
@@ -39,8 +39,7 @@ WORST = 5
 MODEL_SHARE = 8
 """Lines are shorter by this: a model reads them."""
 
-
-MEMORY_BYTES = 200 * 10**6
+MEMORY_MB = 20, 200
 UNIT = (
     '<tu><tuv xml:lang="en"><seg>The <ph>{</ph>%d<ph>}</ph> cats sat.</seg></tuv>'
     '<tuv xml:lang="ko"><seg>고양이 %d 마리가 앉았다.</seg></tuv></tu>\n'
@@ -153,10 +152,13 @@ def print_table(formats: Sequence[str], longest: int, model: Path | None) -> int
     return int(bool(too_much))
 
 
-def print_memory() -> None:
-    """The most memory of reading as many pairs, in a new process for each length."""
-    for size in (MEMORY_BYTES // 10, MEMORY_BYTES):
-        command = [sys.executable, "-m", __spec__.name, "--bytes", str(size)]
+def print_memory(sizes: Sequence[int]) -> None:
+    """The most memory of reading so many MB of pairs; of several, each in a new process."""
+    if len(sizes) == 1:
+        print_pairs(sizes[0] * 10**6)
+        return
+    for size in sizes or MEMORY_MB:
+        command = [sys.executable, "-m", __spec__.name, "--memory", str(size)]
         print(subprocess.run(command, check=True, capture_output=True, text=True).stdout, end="")
 
 
@@ -189,15 +191,13 @@ def main() -> int:
     parser.add_argument("formats", nargs="*", choices=[*formats, []], metavar="FORMAT")
     parser.add_argument("--model", type=Path, help="a translator, for lines")
     parser.add_argument("--longest", type=int, default=10**6, help="bytes of the longest document")
-    parser.add_argument("--memory", action="store_true", help="memory, with 20 and 200 MB")
-    parser.add_argument("--bytes", type=int, help=argparse.SUPPRESS)
+    parser.add_argument(
+        "--memory", type=int, nargs="*", metavar="MB", help="memory, with 20 and 200 MB"
+    )
     asked = parser.parse_args()
-    if asked.bytes:
-        print_pairs(asked.bytes)
-    elif asked.memory:
-        print_memory()
-    else:
+    if asked.memory is None:
         return print_table(asked.formats or formats, asked.longest, asked.model)
+    print_memory(asked.memory)
     return 0
 
 

@@ -17,6 +17,7 @@ from benchmarks.environments import FOLDER, OURS, python_of
 from benchmarks.load import Question, Reply
 from benchmarks.measure import median_ratio
 from benchmarks.process import one_thread_environment, pinned, stop
+from benchmarks.servers import hold_to_another_core
 
 ROUNDS = 3
 BATCH = 32
@@ -39,8 +40,7 @@ def hold(process: int, core: int) -> None:
     """Holds all threads of a process to one core, and this process to the others."""
     for thread in Path(f"/proc/{process}/task").iterdir():
         os.sched_setaffinity(int(thread.name), {core})
-    if others := os.sched_getaffinity(0) - {core}:
-        os.sched_setaffinity(0, others)
+    hold_to_another_core(core)
 
 
 def cpu_of(process: int) -> float:

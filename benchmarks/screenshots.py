@@ -19,9 +19,7 @@ import argparse
 import contextlib
 import io
 import re
-import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -30,10 +28,12 @@ from itertools import chain
 from pathlib import Path
 
 from PIL import Image
-from playwright.sync_api import Browser, FloatRect, Page, ViewportSize, sync_playwright
+from playwright.sync_api import Browser, FloatRect, Page, ViewportSize
+
+from benchmarks.chromium import chromium
+from benchmarks.environments import OUR_COMMAND
 
 FOLDER = Path(__file__).parents[1] / "docs" / "look"
-JUMOK = (sys.executable, "-c", "from jumok.cli.main import run; run()")
 WIDTH, MOST_BYTES = 1080, 60_000
 ENGLISH = "A young girl in a red dress is playing with a dog on the beach."
 OTHER = "An old man in a red hat is sitting on the beach."
@@ -158,7 +158,7 @@ PIXELS = (Shot("pixels", "view=scrubber&query=24&smooth=cells", 900, play),)
 def served(model: Path, *given: str, verb: str = "look") -> Iterator[str]:
     """The address of the page that `jumok look` or `jumok serve` serves."""
     process = subprocess.Popen(
-        [*JUMOK, verb, str(model), *given], stderr=subprocess.PIPE, text=True
+        [*OUR_COMMAND, verb, str(model), *given], stderr=subprocess.PIPE, text=True
     )
     assert process.stderr is not None
     try:
@@ -174,7 +174,9 @@ def exported(model: Path) -> Iterator[str]:
     """The address of the page that `jumok export` writes."""
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "page.html"
-        subprocess.run([*JUMOK, "export", str(model), "--to", "web", "-o", str(page)], check=True)
+        subprocess.run(
+            [*OUR_COMMAND, "export", str(model), "--to", "web", "-o", str(page)], check=True
+        )
         yield page.as_uri()
 
 
@@ -296,7 +298,7 @@ def shoot_cards(browser: Browser, shot: Shot, models: list[Path], corpus: list[s
     """
     with tempfile.TemporaryDirectory() as folder:
         page, table = Path(folder) / "cards.html", Path(folder) / "table"
-        command = [*JUMOK, "heads", *map(str, models), *corpus, "--sentences", "500"]
+        command = [*OUR_COMMAND, "heads", *map(str, models), *corpus, "--sentences", "500"]
         subprocess.run([*command, "--save", str(page), "--output", str(table)], check=True)
         shoot(browser, page.as_uri(), (shot,))
 
@@ -305,7 +307,7 @@ def draw_figure(model: Path) -> None:
     """The alignment as `jumok look --figure` draws it."""
     file = FOLDER / "figure.png"
     figure = ["--figure", "alignment", "--to", str(file), "--device", "cpu"]
-    subprocess.run([*JUMOK, "look", str(model), KOREAN, *figure], check=True)
+    subprocess.run([*OUR_COMMAND, "look", str(model), KOREAN, *figure], check=True)
     shrink(file, 256)
 
 
@@ -359,9 +361,7 @@ def main() -> None:
         ),
     )
     wanted = asked.only.split(",") if asked.only else None
-    with sync_playwright() as driver:
-        flags = ["--headless", "--no-sandbox", "--disable-gpu"]
-        browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=flags)
+    with chromium() as browser:
         for model, given, shots, options in groups:
             chosen = tuple(shot for shot in shots if wanted is None or shot.name in wanted)
             if model is not None and chosen:
@@ -381,7 +381,6 @@ def main() -> None:
         for kind, model in asked.first:
             with opened(kind, model, pictures) as address:
                 shoot_first(browser, address, kind, asked.of)
-        browser.close()
     if asked.korean and (wanted is None or "figure" in wanted):
         draw_figure(asked.korean)
 

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.corpus import data_folder
-from benchmarks.environments import OURS, python_of
+from benchmarks.environments import OUR_COMMAND
 from benchmarks.process import children_seconds
 
 Facts = dict[str, Any]
@@ -109,13 +109,16 @@ def _evaluate(recipe: Path, run: Path) -> dict[str, float]:
     return scores
 
 
-def jumok(*words: str) -> str:
+def jumok(*words: str | Path) -> str:
     """The output of one command; its progress goes to our own stderr."""
-    command = [str(python_of(OURS).with_name("jumok")), *words]
     environment = os.environ | {"JUMOK_DATA": str(data_folder())}
     print("$ jumok", *words, file=sys.stderr, flush=True)
     return subprocess.run(
-        command, check=True, stdout=subprocess.PIPE, text=True, env=environment
+        [*OUR_COMMAND, *map(str, words)],
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment,
     ).stdout
 
 

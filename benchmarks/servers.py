@@ -7,7 +7,6 @@ import json
 import os
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -16,7 +15,7 @@ from pathlib import Path
 
 import httpx
 
-from benchmarks.environments import FOLDER, OURS, python_of, version_of
+from benchmarks.environments import FOLDER, OUR_COMMAND, OURS, python_of, version_of
 from benchmarks.errors import BenchmarkError
 from benchmarks.load import Question, Reply
 from benchmarks.process import cpu_seconds, one_thread_environment, peak_bytes, pinned, stop
@@ -76,6 +75,7 @@ class Kind:
 
     Attributes:
         name: in the table.
+        environment: what it needs beside the model is made by programs of this one.
         command: (folder of the model, port) -> the command.
         variables: (folder of the model, beam) -> variables of its environment.
     """
@@ -83,6 +83,7 @@ class Kind:
     name: str
     dialect: Dialect
     command: Callable[[Path, int], Sequence[str | Path]]
+    environment: str = OURS
     variables: Callable[[Path, int], Mapping[str, str]] = field(default=lambda *_: {})
 
 
@@ -117,7 +118,7 @@ def jumok_server(name: str, *options: str) -> Kind:
         name,
         JUMOK,
         lambda folder, port: [
-            *(sys.executable, "-m", "jumok", "serve", f"m={folder / 'model'}"),
+            *(*OUR_COMMAND, "serve", f"m={folder / 'model'}"),
             *("--port", str(port), "--grace", "0", *options),
         ],
     )
@@ -135,6 +136,7 @@ def ctranslate2_server(how: str, variables: Mapping[str, str]) -> Kind:
             FOLDER / "workers" / "ctranslate2_server.py",
             *(folder / "packages" / "model", str(port), how),
         ],
+        "ctranslate2-server",
         lambda *_: variables,
     )
 
@@ -159,6 +161,7 @@ def libretranslate_server(source: str, target: str) -> Kind:
             python_of("libretranslate").parent / "libretranslate",
             *("--host", "127.0.0.1", "--port", str(port), "--disable-files-translation"),
         ],
+        "libretranslate",
         variables,
     )
 
@@ -175,22 +178,24 @@ def peers(source: str, target: str) -> list[Kind]:
     ]
 
 
-def written_package(bundle: Path, folder: Path) -> Path:
-    """The folder with the bundle as model/, and as a package of Argos Translate as packages/."""
+def written_package(bundle: Path, folder: Path, kinds: Sequence[Kind]) -> Path:
+    """The folder with the bundle as model/, and as a package of Argos Translate as packages/ if one
+    of the servers is not jumok's.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / "model").exists():
         (folder / "model").symlink_to(bundle.resolve(), target_is_directory=True)
     config = json.loads((bundle / "config.json").read_text("utf-8"))
-    cache = folder / "argos" / "cache"
-    for environment, worker, arguments in (
-        (OURS, "jumok_weights.py", [folder]),
-        ("ctranslate2-server", "argos_package.py", [folder]),
-        (
-            "libretranslate",
-            "libretranslate_sentences.py",
-            [folder / "packages" / "model", cache, config["source_language"]],
-        ),
-    ):
+    package, cache = folder / "packages" / "model", folder / "argos" / "cache"
+    needed = {kind.environment for kind in kinds} - {OURS}
+    workers: list[tuple[str, str, list[str | Path]]] = []
+    if needed:
+        workers.append((OURS, "jumok_weights.py", [folder]))
+        workers.append(("ctranslate2-server", "argos_package.py", [folder]))
+    if "libretranslate" in needed:
+        given = [package, cache, config["source_language"]]
+        workers.append(("libretranslate", "libretranslate_sentences.py", given))
+    for environment, worker, arguments in workers:
         command = [python_of(environment), FOLDER / "workers" / worker, *arguments]
         subprocess.run(command, check=True)
     return folder

@@ -332,7 +332,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0, help="seconds of each load")
     parser.add_argument("--only", default="", help="the trials whose names begin with this")
     parser.add_argument("--option", action="append", default=[], help="an option of the server")
-    parser.add_argument("--requests", type=int, default=2_000, help="of the trial `tagged`")
+    parser.add_argument("--requests", type=int, default=2_000, help="of `tagged`, or a capacity")
     parser.add_argument("--words", type=int, default=60, help="the longest text of `tagged`")
     parser.add_argument("--sentences", type=Path, help="those of `saturation`, one a line")
     parser.add_argument("--core", type=int, default=max(os.sched_getaffinity(0)))
@@ -353,7 +353,7 @@ def main() -> None:
 
 def _loads(server: ServedProcess, asked: argparse.Namespace) -> Facts:
     """The 99 % of each load is also given as a multiple of the median of one client."""
-    most, lone = capacity(server.url, 2_000), alone(server.url, 300)
+    most, lone = capacity(server.url, asked.requests), alone(server.url, 300)
     facts: Facts = {"capacity": round(most, 1), "alone": lone}
     for share in (0.5, 0.8):
         load = steady(server.url, share * most, asked.seconds)
@@ -374,7 +374,7 @@ def _saturation(server: ServedProcess, asked: argparse.Namespace) -> Facts:
 
 def _soak(server: ServedProcess, asked: argparse.Namespace) -> Facts:
     """At the rate that is asked for; without one at 70 % of the capacity."""
-    most = capacity(server.url, 2_000)
+    most = capacity(server.url, asked.requests)
     facts = soak(server, asked.rate or 0.7 * most, asked.seconds)
     return {"capacity": round(most, 1), **facts}
 
@@ -382,7 +382,7 @@ def _soak(server: ServedProcess, asked: argparse.Namespace) -> Facts:
 TRIALS: dict[str, Callable[[ServedProcess, argparse.Namespace], Facts]] = {
     "loads": _loads,
     "overload": lambda server, asked: overload(
-        server, capacity(server.url, 2_000), asked.seconds, min(asked.seconds, 5.0)
+        server, capacity(server.url, asked.requests), asked.seconds, min(asked.seconds, 5.0)
     ),
     "tagged": lambda server, asked: own_answers(
         server.url, asked.requests, asked.words, Translator.load(asked.model, device="cpu")

@@ -13,13 +13,13 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
 from itertools import chain, islice, repeat
 from pathlib import Path
 
 import smallworld
+from benchmarks.environments import OUR_COMMAND
 from benchmarks.process import children_seconds, own_memory_peak
 from jumok.data.files.manifest import MANIFEST, parse_manifest, write_manifest_file
 from jumok.data.pairs.corpus import Corpus, read_pairs
@@ -29,7 +29,6 @@ from jumok.data.report import CorpusReport
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import Location
 
-SHARD_PAIRS = 500_000  # the default of `jumok prepare`
 DIFFERENT = 50_000  # pairs, again and again
 RECIPE = """
 name = "shards"
@@ -40,15 +39,15 @@ validation = { every = 20, decode_pairs = 1 }
 """
 
 
-def write_first(folder: Path) -> None:
-    """A corpus of one shard."""
+def write_first(folder: Path, size: int) -> None:
+    """A corpus of one shard of so many pairs."""
     smallworld.write(folder / "text", {"train": DIFFERENT, "validation": 100}, 1, 3, 16)
     train, held = (
         list(read_pairs(Corpus(folder / "text" / f"{split}.en", folder / "text" / f"{split}.ko")))
         for split in ("train", "validation")
     )
     tokenizer = Tokenizer.train(chain.from_iterable(pair[:2] for pair in train), "unigram", 4000)
-    pairs = islice(chain.from_iterable(repeat(train)), SHARD_PAIRS)
+    pairs = islice(chain.from_iterable(repeat(train)), size)
     report = CorpusReport("small world")
     write_shard(folder / "corpus", 0, pairs, tokenizer, Filters(128, 9.0), report=report)
     write_manifest(folder / "corpus", tokenizer, name="small world", validation=held)
@@ -70,7 +69,7 @@ def trained(folder: Path) -> None:
     """Trains, and prints a row of the table."""
     shutil.rmtree(folder / "runs", ignore_errors=True)
     (folder / "recipe.toml").write_text(RECIPE, "utf-8")
-    command = [sys.executable, "-m", "jumok", "train", "recipe.toml", "--runs", "runs"]
+    command = [*OUR_COMMAND, "train", "recipe.toml", "--runs", "runs"]
     before, start = children_seconds(), time.monotonic()
     with subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, text=True) as process:
         peak = own_memory_peak(process)
@@ -92,6 +91,9 @@ def main() -> None:
     """Prints a table."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.shards", description=__doc__)
     parser.add_argument("--pairs", type=int, nargs="+", default=[10_000_000, 1_000_000_000])
+    parser.add_argument(
+        "--shard-pairs", type=int, default=500_000, help="of each shard, as in jumok prepare"
+    )
     options = parser.parse_args()
     print(f"load {os.getloadavg()[0]:.1f}\n")
     print(
@@ -101,7 +103,7 @@ def main() -> None:
     print("|---|---|---|---|---|---|---|")
     folder = Path(tempfile.mkdtemp())
     try:
-        write_first(folder)
+        write_first(folder, options.shard_pairs)
         for pairs in sorted(options.pairs):
             grow(folder / "corpus", pairs)
             trained(folder)

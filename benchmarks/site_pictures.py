@@ -9,12 +9,12 @@ is an error.
 import argparse
 import io
 import itertools
-import shutil
 from pathlib import Path
 
 from PIL import Image
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser
 
+from benchmarks.chromium import chromium
 from benchmarks.screenshots import FOLDER, MOST_BYTES
 
 PAGES = ("index", "course/03-weighted-sum", "lab", "translator")
@@ -59,16 +59,13 @@ def main() -> None:
     asked = parser.parse_args()
     folder = FOLDER / "site"
     folder.mkdir(exist_ok=True)
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
-    with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+    with chromium() as browser:
         for screen, *look in itertools.product(SCREENS, ("light", "dark"), ("en", "ko")):
             file = folder / f"{screen}-{'-'.join(look)}.webp"
             screens(browser, asked.site, screen, *look).save(file, quality=QUALITY, method=6)
             if file.stat().st_size > MOST_BYTES:
                 raise SystemExit(f"{file} has more than {MOST_BYTES:,} bytes")
             print(f"{file}: {file.stat().st_size / 1000:.0f} kB", flush=True)
-        browser.close()
 
 
 if __name__ == "__main__":

@@ -1,11 +1,12 @@
 """The memory of each process, by their number: `python -m benchmarks.slices [--optimizer muon]`, or
 `--sharding full` for weights in rows of every parameter.
 
-For 1, 2 and 4 processes a model with random weights makes two updates, in as many processes, which
-exchange gradients and weights over gloo as `jumok train --processes` does. The table has the bytes
-of one process: the state (master weights, moments, averages), its gradients and its copy of the
-weights (in rows of every parameter it has none but its state, and brings together a block at a
-time), the largest of all processes; and by how much its resident memory has grown at its peak.
+For 1, 2 and 4 processes (--processes) a model with random weights makes two updates, in as many
+processes, which exchange gradients and weights over gloo as `jumok train --processes` does. The
+table has the bytes of one process: the state (master weights, moments, averages), its gradients and
+its copy of the weights (in rows of every parameter it has none but its state, and brings together a
+block at a time), the largest of all processes; and by how much its resident memory has grown at its
+peak.
 """
 
 import argparse
@@ -31,21 +32,19 @@ from jumok.training.torch_ranks import process_group
 Optimizer = Literal["adamw", "muon"]
 Sharding = Literal["slices", "full"]
 
-MODEL = "base"
-COUNTS = 1, 2, 4
 SHARES = 4
 
 
 def measured(
-    rank: int, count: int, port: int, optimizer: Optimizer, sharding: Sharding
+    rank: int, count: int, port: int, name: str, optimizer: Optimizer, sharding: Sharding
 ) -> list[float]:
     """The megabytes of one process: state, gradients, weights, growth of the resident memory."""
     torch.set_num_threads(1)
     torch.manual_seed(1)
     names = {"RANK": rank, "WORLD_SIZE": count, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
-    variables = {name: str(value) for name, value in names.items()}
+    variables = {key: str(value) for key, value in names.items()}
     with nullcontext(SINGLE_PROCESS) if count == 1 else process_group(variables) as ranks:
-        model = model_of(CONFIGS[MODEL], VOCABULARIES[MODEL])
+        model = model_of(CONFIGS[name], VOCABULARIES[name])
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         config = TrainingConfig(
             average=AverageConfig(kind="ema"), optimizer=optimizer, sharding=sharding
@@ -70,14 +69,17 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.slices", description=__doc__)
     parser.add_argument("--optimizer", choices=get_args(Optimizer), default="adamw")
     parser.add_argument("--sharding", choices=get_args(Sharding), default="slices")
+    parser.add_argument("--model", choices=("base", "recurrent"), default="base")
+    parser.add_argument("--processes", type=int, nargs="+", choices=(1, 2, 4), default=[1, 2, 4])
     given = parser.parse_args()
-    run = f"{MODEL}, {given.optimizer}, {given.sharding}, bfloat16, {SHARES} shares"
+    run = f"{given.model}, {given.optimizer}, {given.sharding}, bfloat16, {SHARES} shares"
     print(f"{run}; MB of a process")
     print("| processes | state | gradients | weights | peak growth of resident memory |")
     print("|---|---|---|---|---|")
-    for count in COUNTS:
+    for count in given.processes:
         port = free_port()
-        tasks = [(rank, count, port, given.optimizer, given.sharding) for rank in range(count)]
+        chosen = given.model, given.optimizer, given.sharding
+        tasks = [(rank, count, port, *chosen) for rank in range(count)]
         with multiprocessing.get_context("spawn").Pool(count) as pool:
             rows = pool.starmap(measured, tasks, chunksize=1)
         largest = [max(column) for column in zip(*rows, strict=True)]

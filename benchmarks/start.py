@@ -16,7 +16,7 @@ from benchmarks.options import Options
 from benchmarks.process import one_thread_environment, pinned
 from benchmarks.results import Row
 
-REPEATS = 9
+ROUNDS = 9
 SENTENCE = b"A man is walking.\n"
 
 
@@ -34,26 +34,28 @@ class StartedCommand:
 
 
 def run(options: Options) -> list[Row]:
-    """One row a command: medians of `REPEATS`. The commands take turns."""
+    """One row a command: medians of `ROUNDS`. The commands take turns."""
     bundle = trained_bundle(joint_corpus(), options.core)
     translate: list[str | Path] = ["translate", bundle, "--batch", "1"]
     letters = random_language_model()
     generate: list[str | Path] = ["generate", letters, "A", "--max-tokens", "1", "--threads", "1"]
     commands = [
-        StartedCommand("--help", ["--help"]),
-        StartedCommand("info MODEL", ["info", bundle]),
+        StartedCommand("jumok --help", ["--help"]),
+        StartedCommand("jumok info MODEL", ["info", bundle]),
         *(
-            StartedCommand(f"translate MODEL {more}".strip(), [*translate, *more.split()], SENTENCE)
+            StartedCommand(
+                f"jumok translate MODEL {more}".strip(), [*translate, *more.split()], SENTENCE
+            )
             for more in ("", "--alignments", "--engine torch", "--engine torch --alignments")
         ),
         *(
-            StartedCommand(f"generate MODEL {more}".strip(), [*generate, *more.split()])
+            StartedCommand(f"jumok generate MODEL {more}".strip(), [*generate, *more.split()])
             for more in ("", "--engine torch")
         ),
     ]
     wanted = [command for command in commands if options.wants(command.name)]
     times: dict[str, list[float]] = {command.name: [] for command in wanted}
-    for repeat in range(REPEATS + 1):  # the first time the bytecode is written
+    for repeat in range((options.rounds or ROUNDS) + 1):  # the first time the bytecode is written
         for command in wanted:
             seconds = _time(command, options.core)
             if repeat:

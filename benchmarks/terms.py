@@ -10,13 +10,12 @@ and, in Korean, with the particle after it as smallworld's own grammar writes it
 which the plain translation does not have the usual noun once count for the first figures alone.
 """
 
-import os
 import re
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from random import Random
 
+from benchmarks.corpus import data_folder
 from jumok.evaluation.text import score_text
 from jumok.systems.translation.translator import Translator
 from smallworld import distinct, pairs
@@ -45,7 +44,7 @@ def captions(count: int) -> Iterator[Row]:
     """Sentences of Multi30k."""
     random = Random(1)
     nouns = dict(pair.split() for pair in GERMAN.split(","))
-    file = Path(os.environ["JUMOK_DATA"], "multi30k/test_2016_flickr.en")
+    file = data_folder() / "multi30k" / "test_2016_flickr.en"
     for source in file.read_text("utf-8").splitlines():
         words = re.findall(r"\w+", source.lower())
         found = [word for word in words if word in nouns and words.count(word) == 1]
@@ -109,6 +108,9 @@ def main() -> None:
     print(f"{len(rows)} lines")
     print(f"once: {sum(times == 1 for times, _ in counted) / len(rows):.1%}")
     print(f"once, or said to be missing: {sum(n == 1 or no for n, no in counted) / len(rows):.1%}")
+    print(f"{len(tried)} lines whose plain translation has the usual noun once")
+    if not tried:
+        return
     once = [found.text.count(term) == 1 for *_, term, _, _, found in tried]
     begun = r"\b" if german else r"(?<!\S)"
     gone = [not re.search(begun + usual, f.text) for _, _, usual, _, _, _, f in tried]
@@ -128,7 +130,6 @@ def main() -> None:
         metrics=["bleu"],
         resamples=0,
     )
-    print(f"{len(tried)} lines whose plain translation has the usual noun once")
     for name, flags in (("once", once), ("usual word gone", gone), ("as expected", equal)):
         print(f"{name}: {sum(flags) / len(flags):.1%}")
     print(f"said to be missing: {sum(said) / len(said):.1%}")

@@ -17,8 +17,6 @@ from statistics import median
 from jumok.decoding import DecodingOptions
 from jumok.systems.translation.translator import Translator
 
-ROUNDS, LINES = 5, 2_000
-
 
 @dataclass(frozen=True)
 class TimedPass:
@@ -43,15 +41,17 @@ def main() -> None:
     parser.add_argument("file", type=Path)
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--beam", type=int, default=5)
+    parser.add_argument("--lines", type=int, default=2_000, help="the first of FILE")
+    parser.add_argument("--rounds", type=int, default=5, help="after one to warm up")
     given = parser.parse_args()
     with given.file.open(encoding="utf-8") as stream:
-        lines = [line.rstrip("\n") for line in islice(stream, LINES)]
+        lines = [line.rstrip("\n") for line in islice(stream, given.lines)]
     counts = (1, given.threads)
     translators = {
         count: Translator.load(given.model, engine="native", threads=count) for count in counts
     }
     passes: dict[int, list[TimedPass]] = {count: [] for count in counts}
-    for turn in range(ROUNDS + 1):  # the first is a warm-up
+    for turn in range(given.rounds + 1):  # the first is a warm-up
         for count in counts:
             one = timed(translators[count], lines, given.beam)
             if turn:

@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.environments import OUR_COMMAND
+
 WORKER = Path(__file__).parent / "workers" / "walk.py"
 TEXT = "The cat sees two dogs."
 SECONDS = 300
@@ -120,7 +122,7 @@ def _wait_until_ready(address: str) -> None:
 
 def _trained(source: Path, folder: Path) -> Path:
     command = [
-        sys.executable, "-m", "jumok", "train", "smallworld-en-ko", "--runs", str(folder),
+        *OUR_COMMAND, "train", "smallworld-en-ko", "--runs", str(folder),
         "--set", "training.steps=20", "--set", "training.minutes=0.3",
     ]  # fmt: skip
     subprocess.run(

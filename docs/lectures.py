@@ -40,10 +40,10 @@ gives some lines of a note, what they state, and the places in jumok that explai
 the statement:
 
 - course: chapters of the [course](course/README.md)
-- example: `jumok explain --lecture 002:15` computes the numbers of a note again, step by step;
+- example: `jumok explain --lecture 002:15` recomputes the numbers of a note, step by step;
   `--save page.html` shows the attention on a page. If a note contains only symbols, the example
   uses chosen numbers and marks them as chosen.
-- lab: `jumok lab NAME` tests a claim as an experiment. The links lead to [the results](lab.md).
+- lab: `jumok lab NAME` tests a claim by experiment. The links lead to [the results](lab.md).
 - a command: MODEL is the folder of a trained model, VECTORS a file of word vectors, and LINKS a
   file of gold alignments. Some recipes need [data](data.md).
 - view: a view of `jumok look MODEL "..."` ([all views](look.md))

@@ -6,7 +6,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from benchmarks.corpus import Corpus
-from benchmarks.environments import FOLDER, OURS, python_of
+from benchmarks.environments import FOLDER, OUR_COMMAND
 from benchmarks.peers.trainer import Trainer
 from benchmarks.watch import Job
 
@@ -30,7 +30,7 @@ class Progress:
 
 def train_command(runs: Path, *overrides: str) -> list[str | Path]:
     """`jumok train` with the benchmark's recipe; the run's folder is runs/benchmark."""
-    command: list[str | Path] = [python_of(OURS).with_name("jumok"), "train", RECIPE]
+    command: list[str | Path] = [*OUR_COMMAND, "train", RECIPE]
     for override in overrides:
         command += ["--set", override]
     return [*command, "--runs", runs]

@@ -5,6 +5,7 @@ They run in this process. Those that serve are processes: they start, answer and
 
 import filecmp
 import glob
+import itertools
 import os
 import re
 import shlex
@@ -103,7 +104,7 @@ class Runner:
         if any(each in command for each in NOT_RUN):
             return
         words = words_of(filled_in(command))
-        pairs = list(zip(words, words[1:], strict=False))
+        pairs = list(itertools.pairwise(words))
         written = [Path(name) for option, name in pairs if option in ("--output", "--save")]
         for each in written:
             remove(each)

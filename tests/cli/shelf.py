@@ -303,3 +303,11 @@ def write_imports(folder: Path) -> None:
     }
     for name, output in imported.items():
         done("import", name, "--output", output)
+
+
+def write_measured(folder: Path) -> None:
+    """What measurements read besides; `folder` is the working folder."""
+    write(folder / "demo" / "smallworld-en-ko" / "smallworld", {"test": 20})
+    done("import", "FILE.gguf", "--output", "BUNDLE")
+    lines = ("--data", "sentences.txt", "--force", "small")
+    done("quantize", "BUNDLE", "--to", "int8", "--output", "INT8", *lines)

@@ -50,7 +50,8 @@ def table(language: str) -> str:
     for format, every in groupby(constructs(), lambda one: one.format):
         names: dict[bool, list[str]] = {False: [], True: []}
         for one in every:
-            names[one.kept].append(one.name(language))
+            if one.name(language) not in names[one.kept]:
+                names[one.kept].append(one.name(language))
         rows.append(f"| {format} | {'<br>'.join(names[False])} | {'<br>'.join(names[True])} |\n")
     return HEADS[language] + "".join(rows)
 

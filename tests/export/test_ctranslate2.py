@@ -174,6 +174,9 @@ def test_the_lines_of_the_readme_run(made, tmp_path, monkeypatch, capsys):
     _, folder, _ = exported(model, tmp_path / "theirs", examples=("the cat sat",))
     assert "'the cat sat'" in run_readme(folder, monkeypatch)
     assert capsys.readouterr().out.strip("\n")
+    told = (folder / "README.md").read_text("utf-8")
+    for option in ("max_input_length", "min_decoding_length"):  # of translators only
+        assert (option in told) == (made is transformer)
 
 
 def test_int8_is_smaller_and_says_what_it_loses(tmp_path):

@@ -76,8 +76,8 @@ class DecodingOptions:
     )
     maximum_ratio: float | None = option(
         None,
-        "Maximum output length by the source: this number times its length in tokens, plus "
-        "--maximum-extra.",
+        "Maximum output length relative to the source: this number times the tokens of the source, "
+        "plus --maximum-extra.",
         minimum=0,
         maximum=10**6,
         panel=LENGTH,

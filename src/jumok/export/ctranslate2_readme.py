@@ -18,6 +18,10 @@ from jumok.systems.loading import load_tokenizer, longest_of
 
 WRITTEN = 256
 """Tokens that CTranslate2 writes at most, if no limit is given."""
+LIMITS = """It reads at most 1,024 tokens of a text (`max_input_length`), and never writes an empty
+text without `min_decoding_length=0`.
+"""
+"""Of translators: the methods of language models have no such options."""
 SUPPRESSED = 'suppress_sequences=[["{}"], ["{}"]]'
 PIECES = """import sentencepiece
 
@@ -67,10 +71,8 @@ A model of jumok for CTranslate2 ({options.precision}). In this folder:
 ```python
 {lines or _translating(bundle, text)}```
 
-CTranslate2 reads at most 1,024 tokens of a text (`max_input_length`). It may write the tokens for
-padding and the beginning, if they are not suppressed as above, and never an empty text without
-`min_decoding_length=0`.
-"""
+CTranslate2 may write the tokens for padding and the beginning, if they are not suppressed as above.
+{"" if lines else LIMITS}"""
 
 
 def _is_bytes(bundle: Bundle) -> bool:

@@ -71,7 +71,7 @@ def _write_labels(model: ImageClassifier, bundle: Bundle, folder: Path) -> str:
     section = bundle.section
     assert isinstance(section, ImageClassifierConfig)
     height, width, colours = section.input_shape[:3]
-    pixels = _images((colours, height, width), "uint8", 3)
+    pixels = _images((colours, height, width), "uint8", LINES)
     with torch.inference_mode():
         logits = [each.numpy() for each in model(pixels)]
     _trace(model, bundle, lambda: [picture_graph(model, pixels[:ROWS])], folder)
