@@ -25,6 +25,8 @@ from tests.serving.http.process import ServedProcess
 
 NOT_RUN = {
     "jumok demo": "it takes minutes; tests/cli/test_demo.py",
+    "jumok lab --all": "it takes half an hour; tests/jumok_lectures/test_report.py",
+    "jumok lab coreference": "it takes minutes; tests/jumok_lectures/test_coreference.py",
     "jumok serve --ray": "it needs Ray; tests/serving/http/test_cluster.py",
     "--workers ray": "it needs Ray",
     "training.device=cuda": "it needs an NVIDIA GPU; tests/gpu/test_on_card.py",

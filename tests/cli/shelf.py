@@ -147,7 +147,7 @@ def write_corpora(folder: Path) -> None:
     french = zip(names, french_pairs() * 16, strict=False)
     plain = [f"{name}: {source}\t{name}: {target}" for name, (source, target) in french]
     _write_rows(folder / "tatoeba" / "eng-fra.tsv", plain, compressed=True)
-    gold = [f"{row}\t0-0 1p1" for row in plain[:20]]
+    gold = [f"{row}\t0-1 1-0 2p2" for row in plain[:20]]
     _write_rows(folder / "align_gold" / "hansards_en-fr_447.tsv", gold)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from jumok_lectures.catalog import LABS
 from jumok_lectures.course.catalog import solutions
 from jumok_lectures.course.chapters import find, write_notebook
 from tests.cli.running import Runner, remove
@@ -65,7 +66,7 @@ def commands() -> dict[str, list[str]]:
 COMMANDS = commands()
 
 
-@pytest.mark.parametrize("verb", sorted(COMMANDS))
+@pytest.mark.parametrize("verb", sorted(COMMANDS.keys() - {"lab"}))
 def test_the_commands_of_sentences_work(verb: str, on_shelf: Runner):
     failed = []
     for command in COMMANDS[verb]:
@@ -75,6 +76,12 @@ def test_the_commands_of_sentences_work(verb: str, on_shelf: Runner):
         except AssertionError as error:
             failed.append(str(error))
     assert not failed, "\n\n".join(failed)
+
+
+def test_a_lab_of_each_name_is_run():
+    """By tests/jumok_lectures/test_lab_commands.py: a lab of these commands takes minutes."""
+    named = {command.split()[2] for command in COMMANDS["lab"]}
+    assert named - {"--all", "NAME"} <= {lab.name for lab in LABS}
 
 
 def prepare(words: list[str]) -> None:
