@@ -204,7 +204,7 @@ def write_measured(folder: Path) -> None:
     write_corpora(folder / "data")
     write(folder / "demo" / "smallworld-en-ko" / "smallworld", {"test": 20})
     write_bert(folder / "all-MiniLM-L6-v2", whole=False)
-    write_gguf(folder / "gguf").rename(folder / "FILE.gguf")
+    write_gguf(folder / "gguf", max_position_embeddings=300).rename(folder / "FILE.gguf")
     for words in (
         ("import", "FILE.gguf", "--output", "BUNDLE"),
         (
