@@ -66,7 +66,7 @@ def main() -> None:
     spans = [slice(end - len(part.sources), end) for end, part in zip(ends, parts, strict=True)]
     for part, span in zip(parts, spans, strict=True):
         print(f"{part.name}: {span.stop - span.start} texts, {right[span].mean():.1%} right")
-    print("| score | all |", " | ".join(part.name for part in parts[1:]), "|")
+    print("| score | all |", " | ".join(part.name for part in parts), "|")
     for name, values in scores.items():
         cells = [
             area_under_curve(values, right),

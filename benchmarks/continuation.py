@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from benchmarks.errors import BenchmarkError
 from jumok.decoding import DecodingOptions
 from jumok.systems.device import EnginePrecision
 from jumok.systems.language_model import LanguageModel
@@ -43,7 +44,10 @@ def engines(bundle: Path, quantized: Path | None) -> Iterator[tuple[str, Write]]
 
         def write(count: int, model: LanguageModel = model) -> object:
             options = DecodingOptions(beam=1, minimum_length=count)
-            return list(model.generate_tokens(PROMPT, options, max_tokens=count))
+            written = list(model.generate_tokens(PROMPT, options, max_tokens=count))
+            if len(written) < count:
+                raise BenchmarkError(f"the model has no room for {count} tokens after the prompt")
+            return written
 
         yield name, write
 
@@ -91,6 +95,13 @@ def llama_writer(file: Path) -> Iterator[tuple[str, Write]]:
         yield "llama.cpp Q8_0", write
 
 
+PEERS = {
+    transformers_writer: ("transformers", "gguf", "accelerate"),
+    llama_writer: ("llama_cpp",),
+}
+"""By what measures a peer: the packages that it needs."""
+
+
 def rate(write: Write) -> float:
     """Tokens per processor second, the prompt left out."""
     taken = []
@@ -110,9 +121,9 @@ def main() -> None:
     given = reader.parse_args()
     writers = list(engines(given.bundle, given.quantized))
     opened = []  # a file of llama.cpp is there as long as its writer
-    for package, writer in (("transformers", transformers_writer), ("llama_cpp", llama_writer)):
-        if importlib.util.find_spec(package) is None:
-            print(f"{package} is not installed: not measured")
+    for writer, packages in PEERS.items():
+        if absent := [each for each in packages if importlib.util.find_spec(each) is None]:
+            print(f"not measured, because {absent[0]} is not installed: {packages[0]}")
             continue
         opened.append(writer(given.file))
         writers.append(next(opened[-1]))

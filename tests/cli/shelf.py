@@ -293,7 +293,7 @@ def write_imports(folder: Path) -> None:
     write_tagged_marian(folder / "opus-mt-en-de")
     write_nllb(folder / "nllb")
     with_template(folder / "chat")
-    write_gguf(folder / "gguf").rename(folder / "FILE.gguf")
+    write_gguf(folder / "gguf", max_position_embeddings=300).rename(folder / "FILE.gguf")
     imported = {
         "other-vit": "vit",
         "firefox-enpt": "runs/mine/model",

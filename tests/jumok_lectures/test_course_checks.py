@@ -174,7 +174,7 @@ def ranks(first, second):
 def test_answers_of_others(name, answer, words):
     verdict = judge(EXERCISES[name], answer)
     assert words in verdict.words.en
-    assert verdict.right == (words == "right")
+    assert verdict.right == words.startswith("right")
 
 
 @pytest.mark.parametrize("chapter", sorted({name[:2] for name in EXERCISES}))

@@ -7,6 +7,7 @@ Right values are enough, by torch, math or loops; gradients that differ are only
 
 import contextlib
 import traceback
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -109,7 +110,8 @@ def judge(exercise: Exercise | Question, answer: object) -> Verdict:
         if not _alike(given[number], wanted[number], case.tolerance)
     ]
     if not failing:
-        return Verdict(True, T("right" if _same_gradients(exercise, answer, cases) else "gradient"))
+        same = _same_gradients(exercise, answer, cases)
+        return Verdict(True, T("right") if same else T("gradient"))
     first = failing[0]
     hint = _recognized(exercise, cases, given, first)
     words = _difference(cases[first], given[first], wanted[first])
@@ -255,7 +257,8 @@ def _gradients(function: Function, case: Case) -> list[Tensor | None]:
         else each
         for each in case.inputs
     ]
-    with _double():
+    with _double(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # torch's, of numbers taken out of a tensor
         output = torch.as_tensor(function(*inputs))
     if output.requires_grad:
         mixed = torch.linspace(-1, 2, output.numel(), dtype=output.dtype).reshape(output.shape)
