@@ -110,8 +110,8 @@ def judge(exercise: Exercise | Question, answer: object) -> Verdict:
         if not _alike(given[number], wanted[number], case.tolerance)
     ]
     if not failing:
-        same = _same_gradients(exercise, answer, cases)
-        return Verdict(True, T("right") if same else T("gradient"))
+        agree = _same_gradients(exercise, answer, cases)
+        return Verdict(True, T("right") if agree else T("gradient"))
     first = failing[0]
     hint = _recognized(exercise, cases, given, first)
     words = _difference(cases[first], given[first], wanted[first])
