@@ -125,6 +125,19 @@ def test_the_picture_is_saved_with_its_words(opened, recorded):
     assert reader.page.evaluate("window.ran") is None
 
 
+def test_no_correlation_is_cut(opened, recorded):
+    facts = recorded.findings.attribution["words"]
+    size = len(facts.measures)
+    low = replace(facts, ranks=np.full((len(facts.ranks), size, size), -0.4).tolist())
+    reader = opened(found(recorded, attribution={**recorded.findings.attribution, "words": low}))
+    reader.tab(VIEW)
+    with reader.page.expect_download() as saved:
+        take(reader.page, "save-svg")
+    text = Path(saved.value.path()).read_text(encoding="utf-8")
+    assert text.count(">−0.4<") >= size * size
+    assert "…" not in text
+
+
 def test_keyboard_korean_and_a_link(opened, recorded):
     reader = opened(recorded, "ko-KR")
     reader.tab("기여도")

@@ -27,7 +27,7 @@ FIGURES = {
     "09": "course/09-heads",
     "15": "course/15-an-explanation",
 }
-"""The chapters whose figures move on the site."""
+"""The chapters that have a figure that moves on the site."""
 PAGES = ("index", "start", "look", "commands", "lectures", "benchmarks", *FIGURES.values())
 
 EXPORTED = r".*translator\.html: [\d.]+ MB$|compared: nothing$"
@@ -329,10 +329,22 @@ def test_the_fall_without_a_word_is_that_of_the_chapter(page, chapter):
 
 
 @pytest.mark.parametrize("number", FIGURES)
+def test_a_figure_that_moves_follows_the_still_one_with_a_caption_of_its_own(page, chapter, number):
+    chapter(number)
+    still, moving = page.locator(f'img[src$="/{number}.svg"]'), page.locator(".moving")
+    assert (still.is_visible(), moving.is_visible()) == (True, True)
+    caption = page.locator(f'p:has(> img[src$="/{number}.svg"]) + p:has(> em:only-child)')
+    assert caption.is_visible()
+    assert caption.evaluate("it => it.nextElementSibling.classList.contains('moving')")
+    own = moving.locator("figcaption").inner_text()
+    assert own.startswith(("Interactive figure: ", "직접 바꾸어 보는 그림: "))
+    assert caption.inner_text() not in own
+
+
+@pytest.mark.parametrize("number", FIGURES)
 def test_the_still_figure_is_printed(page, chapter, number):
     chapter(number)
     still, moving = page.locator(f'img[src$="/{number}.svg"]'), page.locator(".moving")
-    assert (still.is_visible(), moving.is_visible()) == (False, True)
     assert page.evaluate("document.getAnimations().length") == 0  # it moves by a hand alone
     page.emulate_media(media="print")
     assert (still.is_visible(), moving.is_visible()) == (True, False)

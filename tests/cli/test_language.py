@@ -12,9 +12,9 @@ import pytest
 import typer
 from pydantic_core._pydantic_core import list_all_errors
 
-from jumok.cli.language import said, sentences, table, translate_texts
+from jumok.cli.language import how_to_stop, said, sentences, table, translate_texts
 from jumok.cli.main import app
-from jumok.cli.translation import NoteCounter
+from jumok.cli.translation import NoteCounter, note_line
 from jumok.data.files.formats import FILE_KINDS
 from jumok.errors import DataError, Location
 from jumok.systems.translation.judging import NOTES
@@ -158,12 +158,29 @@ def test_every_note_has_its_korean(monkeypatch):
     list(counter.counted([Translation("", notes=tuple(NOTES), unknown_words=words)]))
     lines = list(counter.lines())
     assert len(lines) == len(NOTES)
-    for line, code in zip(lines, NOTES, strict=True):
-        assert re.fullmatch(rf"알림: {code}: 1줄, 처음은 1번째: [^a-z]*(word.*)?", line), line
+    for line in lines:
+        assert re.fullmatch(r"알림: [^a-z]+ 1줄\(1번째 줄\)(\.( [^a-z]+\.)?|: word.*)", line), line
     named = ", ".join(words[:10])
-    assert any(
-        line.endswith(f"학습 데이터에 없던 단어나 글자열이 있음: {named} 외 2개") for line in lines
-    )
+    unknown = "알림: 학습 데이터에 없던 단어나 글자열이 있는 글 1줄(1번째 줄)"
+    assert f"{unknown}: {named} 외 2개" in lines
+    uncertain = "알림: 확신이 낮은 번역 1줄(2번째 줄). 이런 번역은 3분의 2도 맞지 않습니다."
+    assert note_line("uncertain", (), (1, "line", 2)) == uncertain
+    assert note_line("empty", (), (3, "line", 2)) == "알림: 빈 번역 3줄(처음은 2번째 줄)."
+
+
+@pytest.mark.parametrize("code", NOTES)
+def test_a_note_without_a_count_has_its_korean(monkeypatch, code):
+    monkeypatch.setenv("JUMOK_LANG", "ko")
+    assert re.fullmatch(r"알림: [^a-z]+\.", note_line(code))
+
+
+def test_how_to_stop_a_server_is_said_in_the_language(monkeypatch):
+    monkeypatch.setenv("JUMOK_LANG", "ko")
+    assert how_to_stop() == "멈추려면 Ctrl-C를 누르세요."
+    assert how_to_stop("en") == "Press Ctrl-C to stop."
+    monkeypatch.setenv("JUMOK_LANG", "en")
+    assert how_to_stop() == "Press Ctrl-C to stop."
+    assert how_to_stop("ko") == "멈추려면 Ctrl-C를 누르세요."
 
 
 def fits(template: str, text: str) -> bool:

@@ -95,7 +95,7 @@ def test_odd_lines_are_counted_once_and_marked_on_request(
     ]
     monkeypatch.setenv("JUMOK_LANG", "ko")
     _, err = ran("translate", tiny_bundle, odd, *SHORT)
-    assert "알림: unknown-script: 1줄, 처음은 3번째: 원문의 언어가 쓰지 않는 문자로 쓴 글\n" in err
+    assert "알림: 원문의 언어가 쓰지 않는 문자로 쓴 글 1줄(3번째 줄).\n" in err
     out, _ = ran("translate", tiny_bundle, odd, *SHORT, "--json")
     assert "target-language" in json.loads(out.splitlines()[3])["notes"]
     plain, _ = ran("translate", tiny_bundle, odd, *SHORT)

@@ -211,7 +211,7 @@ function placesOf(found) {
   const left = Math.ceil(16 + Math.max(...found.columns.map((word) => textWidth(word))));
   const wide = Math.max(BAR + NUMBER, ...found.titles.map((title) => textWidth(title, 12)));
   const bars = { left, top: 46, step: wide + APART };
-  const cell = 34;
+  const cell = Math.max(34, Math.ceil(textWidth("−0.0", 11)) + 10); // no correlation is cut
   const at = layout({ rows: found.all.map(numbered), columns: found.all.map((_, i) => `${i + 1}`) }, cell);
   const over = found.grid ? sizeOfMaps(found) : { width: left + bars.step * found.names.length, height: LINE * found.columns.length };
   const under = bars.top + over.height + 46;

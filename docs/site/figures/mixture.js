@@ -9,7 +9,8 @@ const UNIT = 44;
 
 const WORDS = {
   en: {
-    title: "Turn the query and lengthen a key. Which key has the largest product, and which is the nearest?",
+    caption: "Interactive figure: a query q, three keys k, three values v and the weighted sum z. The vectors are not those of the figure above. "
+      + "Move the sliders to turn q and to change the length of k₂. Which key has the largest product, and which is the nearest?",
     query: "direction of q", key: "length of k₂",
     said: (/** @type {Found} */ it) =>
       `k${it.largest} has the largest product, and k${it.nearest} is the nearest key. `
@@ -17,7 +18,8 @@ const WORDS = {
     products: "q·k", distances: "|k − q|", weights: "softmax(q·k)",
   },
   ko: {
-    title: "쿼리를 돌리고 키 하나를 늘여 보세요. 내적이 가장 큰 키는 어느 것이고, 가장 가까운 키는 어느 것일까요?",
+    caption: "직접 바꾸어 보는 그림: 쿼리 q, 키 k 세 개, 값 v 세 개, 가중합 z. 위 그림의 벡터와는 다릅니다. "
+      + "슬라이더를 움직여 q의 방향과 k₂의 길이를 바꾸어 보세요. 내적이 가장 큰 키는 어느 것이고, 가장 가까운 키는 어느 것일까요?",
     query: "q의 방향", key: "k₂의 길이",
     said: (/** @type {Found} */ it) =>
       `내적은 k${it.largest}에서 가장 크고, 가장 가까운 키는 k${it.nearest}입니다. `
@@ -34,7 +36,7 @@ export function mixture(language) {
   const words = WORDS[language];
   const turn = slider(words.query, { min: 0, max: 360, step: 5, value: 45 }, (angle) => `${angle}°`);
   const stretch = slider(words.key, { min: 0.5, max: 3, step: 0.25, value: 1 }, (length) => shown(length));
-  return figure(words.title, [turn.control, stretch.control], 392, () => {
+  return figure(words.caption, [turn.control, stretch.control], 392, () => {
     const query = at(turn.input.valueAsNumber, 1.5);
     const values = ANGLES.map((angle) => at(angle, 2));
     const keys = ANGLES.map((angle, i) => at(angle, i === 1 ? stretch.input.valueAsNumber : 1));

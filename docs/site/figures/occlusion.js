@@ -8,7 +8,8 @@ const VALUES = [0.5, 1.5, 0.2, 2];
 
 const WORDS = {
   en: {
-    title: "Remove words. Does the word with the largest weight raise the output most?",
+    caption: "Interactive figure: the weight of each word at the top, weight · value at the bottom. The output is the sum of weight · value. "
+      + "Untick a word to remove it. Does the word with the largest weight raise the output most?",
     weights: "weight", products: "weight · value",
     all: "With all words the output is 0.99.",
     none: "Without any word there is no output.",
@@ -16,7 +17,8 @@ const WORDS = {
       `The remaining weights are divided by their sum. The output is ${output}: it ${falls ? "falls" : "rises"} by ${by}.`,
   },
   ko: {
-    title: "단어를 빼 보세요. 가중치가 가장 큰 단어가 출력을 가장 많이 올릴까요?",
+    caption: "직접 바꾸어 보는 그림: 단어마다 위는 가중치, 아래는 가중치 · 값입니다. 출력은 가중치 · 값의 합입니다. "
+      + "체크를 풀어 단어를 빼 보세요. 가중치가 가장 큰 단어가 출력을 가장 많이 올릴까요?",
     weights: "가중치", products: "가중치 · 값",
     all: "모든 단어가 있으면 출력은 0.99입니다.",
     none: "남은 단어가 없어 출력도 없습니다.",
@@ -31,7 +33,7 @@ export function occlusion(language) {
   const boxes = TEXT.map((word) => box(word, true));
   const row = document.createElement("div");
   row.append(...boxes.map((each) => each.control));
-  return figure(words.title, [row], 280, () => {
+  return figure(words.caption, [row], 280, () => {
     const kept = WEIGHTS.map((weight, i) => (boxes[i].input.checked ? weight : 0));
     const sum = kept.reduce((a, b) => a + b);
     const weights = kept.map((weight) => (sum ? weight / sum : 0));

@@ -68,25 +68,24 @@ export function bar(x, line, height, number, kind = "bar") {
 /**
  * A figure that is drawn again when one of its controls changes.
  *
- * @param {string} title
+ * @param {string} about its caption
  * @param {HTMLElement[]} controls
  * @param {number} height
  * @param {() => { parts: Node[], said: string }} draw what is drawn, and the sentence below it
  */
-export function figure(title, controls, height, draw) {
+export function figure(about, controls, height, draw) {
   const drawing = part("svg", { viewBox: `0 0 ${WIDTH} ${height}`, "aria-hidden": "true" });
   const sentence = document.createElement("p");
   sentence.setAttribute("aria-live", "polite");
   const frame = document.createElement("figure");
   frame.className = "moving";
-  frame.setAttribute("aria-label", title);
   const show = () => {
     const { parts, said } = draw();
     drawing.replaceChildren(...parts);
     sentence.textContent = said;
   };
   const caption = document.createElement("figcaption");
-  caption.textContent = title;
+  caption.textContent = about;
   frame.append(caption, ...controls, drawing, sentence);
   frame.addEventListener("input", show);
   show();

@@ -25,6 +25,12 @@ def table() -> Mapping[str, Mapping[str, str]]:
     return tomllib.loads(resources.files("jumok.cli").joinpath("korean.toml").read_text("utf-8"))
 
 
+def how_to_stop(chosen: str | None = None) -> str:
+    """What a server says below its address, in the chosen language or the reader's."""
+    english = "Press Ctrl-C to stop."
+    return table()["stopping"][english] if (chosen or language()) == "ko" else english
+
+
 @cache
 def sentences(group: str) -> Mapping[str, str]:
     """The Korean sentences by their English templates: "errors", or "usage" for

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 OWN_CHARSET = {"docx", "html", "ipynb", "po", "tmx", "xliff"}
 MOST_NAMED = 10  # unknown words
-COUNTERS = {"line": "줄", "text": "개 텍스트"}
+COUNTERS = {"line": "줄", "text": "개"}
 LINES_AHEAD = 16  # batches read before the first is translated, to sort lines by length
 
 
@@ -128,21 +128,27 @@ def note_line(
     """
     from jumok.systems.translation.judging import NOTES
 
-    korean = language() == "ko"
     means = NOTES.get(code, "")
-    parts = ["알림" if korean else "note", code]
+    more, named = len(words) - MOST_NAMED, ", ".join(islice(words, MOST_NAMED))
+    if language() == "ko":
+        named += f" 외 {more:,}개" * (more > 0)
+        return _korean_note(table()["notes"].get(means, code), named, found)
+    parts = ["note", code]
     if found:
         count, what, first = found
-        if korean:
-            parts.append(f"{count:,}{COUNTERS[what]}, 처음은 {first:,}번째")
-        else:
-            parts.append(f"{count:,} {what}{'s' * (count > 1)}, the first is {first:,}")
-    parts += [(table()["notes"][means] if korean else means)] if means else []
-    if words:
-        more, named = len(words) - MOST_NAMED, ", ".join(islice(words, MOST_NAMED))
-        others = f" 외 {more:,}개" if korean else f" (and {more:,} more)"
-        parts.append(named + others * (more > 0))
+        parts.append(f"{count:,} {what}{'s' * (count > 1)}, the first is {first:,}")
+    parts += filter(None, (means, named + f" (and {more:,} more)" * (more > 0)))
     return ": ".join(parts)
+
+
+def _korean_note(means: str, named: str, found: tuple[int, str, int] | None) -> str:
+    """A note in Korean; `means`: a noun, which the count follows, and perhaps a sentence."""
+    noun, _, sentence = means.partition(". ")
+    if found:
+        count, what, first = found
+        place = "처음은 " * (count > 1) + f"{first:,}번째" + " 줄" * (what == "line")
+        noun += f" {count:,}{COUNTERS[what]}({place})"
+    return f"알림: {noun}: {named}" if named else f"알림: {noun}. {sentence}".rstrip()
 
 
 def document_asked(

@@ -40,7 +40,7 @@ NOTES = {
     TOO_SHORT: "the translation is far shorter than usual",
     SEARCHED_AGAIN: "the first translation was empty, far too long or too short, or repeated "
     "itself, and another one was searched for",
-    UNCERTAIN: "fewer than two of three translations of this confidence are right",
+    UNCERTAIN: "the confidence is low; fewer than two thirds of such translations are right",
     TERM_FORM: "a term of the glossary replaced a word; articles and endings may not fit it",
 }
 """What each code in the notes of a translation means."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from jumok.cli.language import how_to_stop
 from jumok.cli.looking import (
     Beside,
     FigureArgs,
@@ -165,7 +166,7 @@ def look(
         _save_trace(trace, save, page, other)
     elif not figure.wanted:
         pictures = _served_pictures(family, None if kept else given)
-        serve_page(page, sides, shown.port, shown.browser, pictures, shown.host)
+        serve_page(page, sides, shown.port, shown.browser, pictures, shown.host, shown.lang)
 
 
 def _examples(family: "Family") -> list[str]:
@@ -292,12 +293,14 @@ def serve_page(
     browser: bool,
     pictures: "ServedPictures | None" = None,
     host: str | None = None,
+    lang: Language | None = None,
 ) -> None:
     """Serves the page on 127.0.0.1 until Ctrl-C; a changed input or setting is traced again.
 
     Args:
         page: (token of its requests) -> its HTML.
         host: a further host name, with its port, to accept requests for.
+        lang: that of the messages; None: the reader's.
     """
     try:
         from jumok.serving.answers import answers
@@ -316,7 +319,7 @@ def serve_page(
             got=f"{port}: {error.strerror}",
             do="leave out --port to use a free one",
         ) from error
-    typer.echo(f"{server.link}\nPress Ctrl-C to stop.", err=True)
+    typer.echo(f"{server.link}\n{how_to_stop(lang)}", err=True)
     if browser:
         webbrowser.open(server.link)
     with server:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from jumok.cli.language import how_to_stop
 from jumok.cli.options import MACHINE, EngineMachine, Without, model_folders
 from jumok.errors import ConfigError, optional_import
 from jumok.options import option
@@ -183,7 +184,7 @@ def serve(
     )  # fmt: skip
 
     def announce(address: str) -> None:
-        typer.echo(f"{address}\nPress Ctrl-C to stop.", err=True)
+        typer.echo(f"{address}\n{how_to_stop()}", err=True)
 
     address = (access.host, port)
     if copies.ray:
