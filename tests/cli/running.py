@@ -115,6 +115,9 @@ class Runner:
         if words[1] == "serve" or (words[1] == "look" and not {"--save", "--to"} & {*words}):
             open_page(words)
             return
+        if "onnx" in words:  # torch does not trace functions whose shapes the tests check
+            subprocess.run([sys.executable, "-m", *words], check=True, timeout=SECONDS)
+            return
         with mock.patch.object(sys, "argv", words):  # several processes start the same command
             done = call(*words[1:], given=GIVEN)
         told = "".join(traceback.format_exception(done.exception)) if done.exit_code else ""
