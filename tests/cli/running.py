@@ -45,6 +45,7 @@ FILLED = {
     "train --from MODEL --text": "train --from runs/shakespeare/model --text",
     "--evaluate FILE": "--evaluate analogies.txt",
     "--output MODEL": "--output imported",
+    "gpt2-bundle": "others/gpt2-bundle",  # beside a recipe, it would be the model of that run
     "--text book.txt": "--text new.txt",
     "train NAME": "train RECIPE",
     "show NAME": "show multi30k-rnn",
