@@ -183,6 +183,7 @@ def not_shown(lines: list[str], output: str) -> list[str]:
     return absent
 
 
+@pytest.mark.nightly
 @pytest.mark.process
 @pytest.mark.parametrize(
     "miniature",

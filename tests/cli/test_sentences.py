@@ -66,6 +66,7 @@ def commands() -> dict[str, list[str]]:
 COMMANDS = commands()
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("verb", sorted(COMMANDS.keys() - {"lab"}))
 def test_the_commands_of_sentences_work(verb: str, on_shelf: Runner):
     failed = []
