@@ -195,7 +195,8 @@ def main() -> None:
     asked = parser.parse_args()
     with chromium() as browser:
         if asked.live:
-            live(browser, *asked.live, rounds=asked.rounds)
+            model, text = asked.live
+            live(browser, model, text, asked.rounds)
         elif asked.frames:
             frames(browser, asked.tokens or (12, 40, 128))
         else:
