@@ -37,7 +37,6 @@ ELSEWHERE = {
     "make format": "changes the code",
     "make lab": "takes hours; tests/jumok_lectures runs the labs",
     "make lint": "the tests themselves",
-    "make matrix": "tests/browser/test_wheel.py",
     "make nightly": "the tests themselves",
     "make sanitize": "the tests themselves",
     "make test": "the tests themselves",

@@ -29,7 +29,6 @@ NOT_RUN = {
     "jumok lab coreference": "it takes minutes; tests/jumok_lectures/test_coreference.py",
     "jumok serve --ray": "it needs Ray; tests/serving/http/test_cluster.py",
     "--workers ray": "it needs Ray",
-    "train --from gpt2-bundle": "the shelf has a recipe beside it; tests/cli/test_train_further.py",
     "training.device=cuda": "it needs an NVIDIA GPU; tests/gpu/test_on_card.py",
 }
 """By what a command contains: why it is not run, and the test of the same."""

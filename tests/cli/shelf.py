@@ -17,7 +17,7 @@ from tests.data.painted import COLOURS, pack, paint, write_idx
 from tests.documented import ROOT
 from tests.documents.test_formats import HTML, MARKDOWN, PLAIN, PO, SRT, XLIFF
 from tests.interop import students
-from tests.interop.folders import TEXT, write_bert, write_gpt2
+from tests.interop.folders import TEXT, write_bert, write_gpt2, write_marian
 from tests.interop.folders_encdec import write_nllb
 from tests.interop.folders_images import write_vit
 from tests.interop.folders_tagged import write_tagged_marian
@@ -290,14 +290,15 @@ def write_imports(folder: Path) -> None:
     students.write(folder / "firefox-enpt", "student in integers")
     write_bert(folder / "all-MiniLM-L6-v2", whole=False)
     write_gpt2(folder / "gpt2")
-    write_tagged_marian(folder / "opus-mt-en-de")
+    write_marian(folder / "opus-mt-en-de")
+    write_tagged_marian(folder / "opus-mt-en-deu+fra")
     write_nllb(folder / "nllb")
     with_template(folder / "chat")
     write_gguf(folder / "gguf", max_position_embeddings=300).rename(folder / "FILE.gguf")
     imported = {
         "other-vit": "vit",
         "firefox-enpt": "runs/mine/model",
-        "opus-mt-en-de": "SEVERAL",
+        "opus-mt-en-deu+fra": "SEVERAL",
         "nllb": "NLLB",
         "chat": "CHAT",
     }

@@ -1,6 +1,6 @@
-"""Every command in the code blocks of the documents is run in order, and then the Python.
+"""Every `jumok` command in the code blocks of the documents is run in order, and then the Python.
 
-What is not `jumok` on pages of measurements is only parsed (test_documented.py).
+What else blocks start is run by tests/benchmarks/test_measurements.py.
 """
 
 import re
@@ -12,49 +12,38 @@ from tests.cli.running import NOT_RUN, Runner
 from tests.documented import ROOT, block_commands, documents, inline_commands
 
 DOCS = ROOT / "docs"
-COURSE = [
-    f"course/{each.stem}"
-    for each in sorted(DOCS.glob("course/[0-9]*.md"))
-    if ".ko" not in each.name
-]
-PAGES = [
-    *("bend-a-translator", "benchmarks", "benchmarks/inspection", "cli", "corpora", "documents"),
-    *("export", "interop", "look", "quantize", "scale", "systems", "translate", *COURSE),
-]
 ELSEWHERE = {
     "README": "browser/test_readme.py",
-    "start": "browser/test_readme.py",
-    "serving": "serving/http/test_documented.py",
-    "adding": "extending/test_adding.py",
-    "extending": "extending/test_extending.py",
-    "research": "tracing/test_research.py",
+    "docs/start": "browser/test_readme.py",
+    "docs/serving": "serving/http/test_documented.py",
+    "docs/adding": "extending/test_adding.py",
+    "docs/extending": "extending/test_extending.py",
+    "docs/research": "tracing/test_research.py",
 }
 """The tests that run the commands of other pages."""
-HOURS = {
-    "CONTRIBUTING": "the tests themselves",
-    "benchmarks": "measurements",
-    "benchmarks/blocks": "measurements",
-    "benchmarks/gpu": "measurements on a GPU",
-    "benchmarks/inspection": "measurements",
-    "first-screens": "pictures of trained models",
-    "records": "measurements",
-    "reliability": "an attack of hours",
-    "systems": "trainings of hours",
+
+
+def commands_of(page: Path) -> list[str]:
+    return [each for each in block_commands(page.read_text("utf-8")) if each.startswith("jumok ")]
+
+
+PAGES = {
+    str(page.relative_to(ROOT).with_suffix("")): page
+    for page in documents()
+    if commands_of(page) and ".ko" not in page.name
 }
-"""Pages whose commands are only parsed (test_documented.py), and why."""
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_every_command_of_the_page_works_and_then_its_python(page: str, on_shelf: Runner):
-    text = (DOCS / f"{page}.md").read_text("utf-8")
-    commands = [each for each in block_commands(text) if each.startswith("jumok ")]
+@pytest.mark.parametrize("name", [each for each in PAGES if each not in ELSEWHERE])
+def test_every_command_of_the_page_works_and_then_its_python(name: str, on_shelf: Runner):
+    text, commands = PAGES[name].read_text("utf-8"), commands_of(PAGES[name])
     write_recipes(text, commands)
     for command in commands:
         on_shelf.run(command)
-    if page in COURSE:  # its cells are run as notebooks (tests/jumok_lectures/test_notebooks.py)
+    if name.startswith("docs/course/"):  # whose cells tests/jumok_lectures/test_notebooks.py runs
         return
     for code in re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
-        exec(compile(f"import jumok\n{code}", page, "exec"), {})
+        exec(compile(f"import jumok\n{code}", name, "exec"), {})
 
 
 def write_recipes(text: str, commands: list[str]) -> None:
@@ -74,15 +63,9 @@ def test_both_languages_give_the_same_commands(korean: Path):
         assert here == there
 
 
-def test_no_page_with_commands_is_forgotten():
-    texts = {
-        str(each.relative_to(ROOT).with_suffix("")).removeprefix("docs/"): each.read_text("utf-8")
-        for each in documents()
-    }
-    pages = {name for name, text in texts.items() if block_commands(text) and ".ko" not in name}
-    assert pages == {*PAGES, *ELSEWHERE, *HOURS}
+def test_the_other_tests_run_pages_that_have_commands():
     for name, test in ELSEWHERE.items():
-        assert f"{name}.md" in (ROOT / "tests" / test).read_text("utf-8")
+        assert PAGES[name].name in (ROOT / "tests" / test).read_text("utf-8")
 
 
 def test_what_is_not_run_is_in_the_documents():

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from jumok.bundle.card import BundleConfig
 from jumok.bundle.reading import Bundle
-from jumok.cli.way_in import run_of
 from jumok.config import CorpusConfig, load_config
 from jumok.config.texts import LabelledCorpusConfig, TextCorpusConfig
 from jumok.data.pairs.corpus import read_pairs
@@ -16,7 +15,7 @@ from jumok.errors import JumokError
 from jumok.systems.loading import opened
 from jumok.systems.translation.result import Translation
 from jumok.systems.translation.translator import Translator
-from jumok.training.folder import RECIPE, SMALLWORLD
+from jumok.training.folder import RECIPE, SMALLWORLD, run_of
 from jumok.training.preparing.pairs import corpus_of_pairs
 from jumok.training.preparing.texts import corpus_of
 from smallworld.corpus import pairs

@@ -36,7 +36,7 @@ from jumok.systems.language_model import LanguageModel, joined_scores
 from jumok.systems.translation.result import Translation
 from jumok.systems.translation.segments import MODEL_ALONE
 from jumok.systems.translation.translator import Translator
-from jumok.training.folder import RECIPE, SMALLWORLD, TEST, VALIDATION
+from jumok.training.folder import RECIPE, SMALLWORLD, TEST, VALIDATION, run_of
 from jumok.training.preparing.pairs import corpus_of_pairs
 from jumok.training.preparing.texts import corpus_of
 
@@ -104,12 +104,11 @@ def _data_of_run(
     model: Bundle, find: Callable[[Config, Path], Data | None]
 ) -> tuple[Data | None, str]:
     """The data; None: it is not there, and why."""
-    run = model.folder.resolve().parent
-    file = run / RECIPE
-    if not file.is_file():
-        return None, f"no {RECIPE} beside the model"
+    run = run_of(model.folder)
+    if run is None:
+        return None, "the model is not in the folder of a run"
     try:
-        config = load_config(file)
+        config = load_config(run / RECIPE)
     except JumokError as error:
         return None, error.what
     return find(config, run), "its recipe names no data for validation or test"

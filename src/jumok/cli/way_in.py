@@ -12,22 +12,15 @@ if TYPE_CHECKING:
     from jumok.systems.catalog import OpenedModel
 
 
-def run_of(model: Path) -> Path | None:
-    """The folder of the run that a bundle belongs to: runs/NAME/model, or runs/NAME/steps/N."""
-    folders = (model.absolute().parents[0], model.absolute().parents[1])
-    from jumok.training.folder import RECIPE
-
-    return next((folder for folder in folders if (folder / RECIPE).is_file()), None)
-
-
 def report_of(model: "Bundle | Path | str", given: str | None = None) -> "RunReport | None":
     """The report of the run that the bundle is in; None: no run, or no log.
 
     Args:
         given: a text for the commands.
     """
-    folder = model if isinstance(model, Path | str) else model.folder
-    run = run_of(Path(folder))
+    from jumok.training.folder import run_of
+
+    run = run_of(Path(model if isinstance(model, Path | str) else model.folder))
     if run is None:
         return None
     try:

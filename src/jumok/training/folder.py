@@ -81,6 +81,17 @@ class Decisions:
     batches: Literal["exact", "packed"] = "exact"
 
 
+def run_of(bundle: Path) -> Path | None:
+    """The folder of the run that a bundle belongs to, such as runs/NAME of runs/NAME/model and of
+    runs/NAME/steps/N; a recipe beside a bundle is not enough, for it may be of another model.
+    """
+    place = bundle.resolve()
+    homes = (place.parent, place.parent.parent)
+    return next(
+        (each for each in homes if all((each / name).is_file() for name in (CONFIG, RECIPE))), None
+    )
+
+
 def start(folder: Path) -> None:
     """Removes the files of a run without a checkpoint.
 

@@ -29,7 +29,7 @@ from jumok.errors import BundleError, ConfigError, Location
 from jumok.interop.vocabulary import COPIED_BIAS
 from jumok.plugins import file_of
 from jumok.shipped import find_recipe
-from jumok.training.folder import RECIPE, START, flatten
+from jumok.training.folder import RECIPE, START, flatten, run_of
 from jumok.training.task import Scores
 
 RATE = 0.2
@@ -206,7 +206,8 @@ def parse(
         return parse_config(merged(read_recipe(resumed), values), (), recipe, variables)
     load_plugins(values.get("plugins"), context, recipe)  # which the bundle may need
     bundle = read_bundle(start.model)
-    file = start.recipe or recipe_of(bundle.folder)
+    run = run_of(bundle.folder)
+    file = start.recipe or (run and run / RECIPE)
     section = bundle.section
     earlier = None if file is None else earlier_recipe(file, section.kind, variables)
     _refuse_other_kind(values, section.kind, bundle)
@@ -243,12 +244,6 @@ def merged(base: Mapping[str, object], over: Mapping[str, object]) -> RecipeValu
         else:
             result[key] = value
     return result
-
-
-def recipe_of(bundle: Path) -> Path | None:
-    """The recipe of the run that this bundle is the model of, or the model of some step."""
-    run = bundle.absolute().parent
-    return next((home / RECIPE for home in (run, run.parent) if (home / RECIPE).is_file()), None)
 
 
 def _defaults(bundle: Bundle, earlier: Config | None, file: Path | None) -> RecipeValues:

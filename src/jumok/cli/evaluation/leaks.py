@@ -41,13 +41,13 @@ def _training(asked: Evaluation) -> Iterator[str] | None:
         from jumok.cli.columns import as_column
 
         return (each.text for each in read_examples(TextCorpus(asked.train, as_column(column))))
-    from jumok.training.folder import RECIPE
+    from jumok.training.folder import RECIPE, run_of
 
-    run = _folder(asked).resolve().parent
     if asked.train is not None:
         return _texts(load_config(asked.train), asked.train.parent)
+    run = run_of(_folder(asked))
     try:
-        return _texts(load_config(run / RECIPE), run) if (run / RECIPE).is_file() else None
+        return _texts(load_config(run / RECIPE), run) if run else None
     except JumokError:  # a recipe of variables that are not set here, or of another jumok
         return None
 
