@@ -128,7 +128,7 @@ def test_the_picture_is_saved_with_its_words(opened, recorded):
 def test_no_correlation_is_cut(opened, recorded):
     facts = recorded.findings.attribution["words"]
     size = len(facts.measures)
-    low = replace(facts, ranks=np.full((len(facts.ranks), size, size), -0.4).tolist())
+    low = replace(facts, ranks=tuple(np.full((size, size), -0.4) for _ in facts.ranks))
     reader = opened(found(recorded, attribution={**recorded.findings.attribution, "words": low}))
     reader.tab(VIEW)
     with reader.page.expect_download() as saved:
