@@ -5,7 +5,7 @@
  * none, the cursor is at the cell that is worth opening with.
  */
 
-import { board, cellWeight, largest } from "./trace.js";
+import { board, cellWeight, largest } from "./maps.js";
 
 const SPELT = /[\p{L}\p{N}]/u;
 

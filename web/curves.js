@@ -1,6 +1,7 @@
 /** Curves over layers or distances: each has its own dashes, so they differ not only in colour. */
 
-import { INK, textWidth } from "./surface.js";
+import { INK } from "./colours.js";
+import { textWidth } from "./surface.js";
 
 export const HUES = {
   light: ["#0060a8", "#b84a00", "#007a58", "#9c4a86", "#8a6500", "#2b2d38"],

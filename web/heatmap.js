@@ -1,8 +1,9 @@
 /** A map of weights with words along two sides, on a scale from 0 to 1 or to `map.most`. */
 
-import { CanvasSurface, INK, divergingPalette, inkOn, palette, textWidth } from "./surface.js";
+import { INK, divergingPalette, inkOn, palette } from "./colours.js";
+import { CanvasSurface, textWidth } from "./surface.js";
 import { STEPS, element, fading, pointIn, table } from "./dom.js";
-import { largest } from "./trace.js";
+import { largest } from "./maps.js";
 
 const TILT = -40;
 const MARK = { light: "#c45a00", dark: "#ffbe78" }; // orange: distinct from the blue scale for every kind of colour vision

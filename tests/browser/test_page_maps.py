@@ -13,7 +13,7 @@ from tests.browser.conftest import take
 from tests.inspection.traces import softmax, trace
 
 STOPS = ((253, 253, 251), (202, 214, 240), (130, 152, 216), (62, 78, 192), (24, 28, 92))
-"""The light scale, as in web/surface.js: a quarter of it between two stops."""
+"""The light scale, as in web/colours.js: a quarter of it between two stops."""
 
 
 def colour(value: float) -> list[float]:

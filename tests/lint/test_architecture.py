@@ -19,9 +19,9 @@ SOURCE = ROOT / "src" / "jumok"
 MODULES = sorted((ROOT / "src").rglob("*.py"))
 EVERYTHING = sorted(
     path
-    for folder in ("src", "tests", "benchmarks")
+    for folder in ("src", "tests", "benchmarks", "web")
     for path in (ROOT / folder).rglob("*")
-    if path.suffix in (".py", ".c", ".h")
+    if path.suffix in (".py", ".c", ".h", ".js")
     and not any(part.startswith(".") for part in path.relative_to(ROOT).parts)
 )
 

@@ -6,7 +6,8 @@ import test from "node:test";
 import { cursorOf, siteOf, strongestHead } from "../../web/cursor.js";
 import { goldText, parseGold, rates, strongest, toggled } from "../../web/gold.js";
 import { State } from "../../web/state.js";
-import { Trace, board, readable, spelled, visible, withRest } from "../../web/trace.js";
+import { board, withRest } from "../../web/maps.js";
+import { Trace, readable, spelled, visible } from "../../web/trace.js";
 
 const bytes = (values) => new Uint8Array(Float32Array.from(values).buffer);
 

@@ -1,7 +1,7 @@
 /** Two maps with aligned words at the same place, and their difference: the numbers of every comparison. */
 
 import { shareHead, siteOf, weightsMap } from "../cursor.js";
-import { board, withRest } from "../trace.js";
+import { board, withRest } from "../maps.js";
 import { aligned, fateOf } from "./align.js";
 
 const FAINT = 0.5; // weights below this are drawn on a scale that ends at the largest of them

@@ -1,7 +1,7 @@
 /** How much each head changed between two traces: a strip of all heads, and a table. */
 
 import { element, table } from "../dom.js";
-import { colour, inkOn, palette, theme } from "../surface.js";
+import { colour, inkOn, palette, theme } from "../colours.js";
 import { eachHead } from "./difference.js";
 
 const NOTICED = 0.0005; // smaller means are not called a change

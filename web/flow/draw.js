@@ -1,8 +1,10 @@
 /** The whole model as a picture: lanes of words, bands as thick as the attention weights, and what is predicted. */
 
 import { drawLookOn } from "../picture.js";
-import { INK, textWidth } from "../surface.js";
-import { largest, readable } from "../trace.js";
+import { INK } from "../colours.js";
+import { textWidth } from "../surface.js";
+import { largest } from "../maps.js";
+import { readable } from "../trace.js";
 import { percentOf } from "../overview/facts.js";
 import { pairOf, predictionOf, weightOf } from "./model.js";
 import { BLOCK, CHOICE } from "./layout.js";

@@ -1,6 +1,7 @@
 /** The whole model as numbers: its sides from left to right, and what every word attended to at every layer. */
 
-import { board, largest, total } from "../trace.js";
+import { board, largest } from "../maps.js";
+import { total } from "../trace.js";
 
 /**
  * An attention module; `sorted`: the columns of a row, those with the largest weights first. A layer of what is written has

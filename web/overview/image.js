@@ -2,7 +2,7 @@
 
 import { element, preview } from "../dom.js";
 import { cellBeside, cellUnder, drawLook } from "../picture.js";
-import { largest } from "../trace.js";
+import { largest } from "../maps.js";
 
 const SIDE = 340; // px: the longer side of the image
 

@@ -2,7 +2,7 @@
 
 import { element, preview, unbroken } from "../dom.js";
 import { cellUnder, drawLook } from "../picture.js";
-import { largest } from "../trace.js";
+import { largest } from "../maps.js";
 import { chanceOf, changeOf, percentOf } from "./facts.js";
 import { changeText } from "./sentence.js";
 

@@ -4,7 +4,7 @@ import { strongestOf } from "../cursor.js";
 import { element, preview } from "../dom.js";
 import { FAINTEST, bands, shade } from "./bands.js";
 import { percentOf } from "./facts.js";
-import { colour, inkOn, palette, theme } from "../surface.js";
+import { colour, inkOn, palette, theme } from "../colours.js";
 
 const MANY = 48; // words of a line: from here on they are small
 const NUMBERED = 0.05; // weights from here on have their number in percent

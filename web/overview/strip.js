@@ -2,8 +2,10 @@
 
 import { shareHead, siteOf } from "../cursor.js";
 import { element, preview } from "../dom.js";
-import { colour, paint, palette, theme } from "../surface.js";
-import { largest, total } from "../trace.js";
+import { colour, palette, theme } from "../colours.js";
+import { paint } from "../surface.js";
+import { largest } from "../maps.js";
+import { total } from "../trace.js";
 import { percentOf } from "./facts.js";
 
 const CELLS = 160_000; // weights of all heads that are drawn as maps; of more, every head is one square

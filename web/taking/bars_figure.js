@@ -1,6 +1,7 @@
 /** Panels of horizontal bars, as jumok.plot draws them. */
 
-import { INK, colour, textWidth } from "../surface.js";
+import { INK, colour } from "../colours.js";
+import { textWidth } from "../surface.js";
 
 const [LONG, LINE, HIGH, APART, NUMBER] = [150, 22, 14, 34, 58]; // px: longest bar, row, bar, between panels, number
 const [TITLE, MARGIN] = [30, 10];

@@ -1,6 +1,7 @@
 /** A figure as a file: SVG, or PNG on an opaque background in the current colours. */
 
-import { CanvasSurface, PAPER, SvgSurface, textWidth } from "../surface.js";
+import { PAPER } from "../colours.js";
+import { CanvasSurface, SvgSurface, textWidth } from "../surface.js";
 
 const [SMALL, LINE, MARGIN] = [12, 17, 8]; // px of a caption
 const NARROWEST = 420; // px

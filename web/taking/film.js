@@ -2,7 +2,8 @@
 
 import { download, element } from "../dom.js";
 import { still } from "../player.js";
-import { INK, PAPER, textWidth, theme } from "../surface.js";
+import { INK, PAPER, theme } from "../colours.js";
+import { textWidth } from "../surface.js";
 import { nameOf } from "./names.js";
 import { paintNode } from "./painter.js";
 

@@ -1,7 +1,8 @@
 /** The overview as a figure: two lines of words, and the bands of one of them. */
 
 import { percentOf } from "../overview/facts.js";
-import { INK, colour, inkOn, palette, textWidth } from "../surface.js";
+import { INK, colour, inkOn, palette } from "../colours.js";
+import { textWidth } from "../surface.js";
 
 const [WIDEST, LINE, BETWEEN, MARGIN] = [1040, 44, 92, 12]; // px: of a line, its height, the lines apart
 const [PAD, APART, SIZE, SMALL, BOX, NARROWEST] = [9, 6, 17, 11, 40, 42]; // px of a word

@@ -3,7 +3,7 @@
 import { changed, changes } from "../changes.js";
 import { cursorOf, headChosen, shareHead, siteOf, weightsMap } from "../cursor.js";
 import { mostOf } from "../heatmap.js";
-import { withRest } from "../trace.js";
+import { withRest } from "../maps.js";
 import { currentMap, scaled, valueChosen } from "../views/board.js";
 import { nameOf } from "./names.js";
 

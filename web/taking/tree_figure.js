@@ -1,6 +1,7 @@
 /** The beam search tree as a figure: nodes with their sums, edges to their parents. */
 
-import { INK, PAPER, colour, textWidth } from "../surface.js";
+import { INK, PAPER, colour } from "../colours.js";
+import { textWidth } from "../surface.js";
 
 const [MARGIN, BENDS, SIZE] = [8, 12, 12]; // px; points of an edge's curve
 const DASHED = [3, 4];

@@ -3,7 +3,8 @@
 import { ablationEffect, chanceOf, factsOf, percentOf } from "../overview/facts.js";
 import { sentenceOf } from "../overview/sentence.js";
 import { cursorIn, shareHead, siteOf, weightsMap } from "../cursor.js";
-import { board, largest, total } from "../trace.js";
+import { board, largest } from "../maps.js";
+import { total } from "../trace.js";
 
 /**
  * The overview's sentence at the cursor of a state.

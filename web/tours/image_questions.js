@@ -5,7 +5,8 @@ import { element } from "../dom.js";
 import { factsOf, percentOf } from "../overview/facts.js";
 import { sentenceOf } from "../overview/sentence.js";
 import { drawLook } from "../picture.js";
-import { largest, total } from "../trace.js";
+import { largest } from "../maps.js";
+import { total } from "../trace.js";
 import { MOST, ROUNDS, SPELT } from "./questions.js";
 
 const SIDE = 240; // px: the longer side of the image

@@ -3,7 +3,8 @@
 import { pairOf, shareHead, siteOf, weightsMap } from "../cursor.js";
 import { factsOf, percentOf } from "../overview/facts.js";
 import { changeText, sentenceOf } from "../overview/sentence.js";
-import { largest, readable, spelled } from "../trace.js";
+import { largest } from "../maps.js";
+import { readable, spelled } from "../trace.js";
 import { ablatedHeads } from "./facts.js";
 
 export const MOST = 8; // options of a question: the likeliest ones, so that the wrong ones are tempting

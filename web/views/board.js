@@ -1,7 +1,8 @@
 /** The map of one layer, and the table of all heads. */
 
 import { cursorIn, cursorOf, headChosen, pairOf, siteOf, strongestHead } from "../cursor.js";
-import { board, readable, withRest } from "../trace.js";
+import { board, withRest } from "../maps.js";
+import { readable } from "../trace.js";
 import { choice, element, field, table } from "../dom.js";
 import { parseGold, rates, strongest, toggled } from "../gold.js";
 import { heatmap, legend, mapFigure, mapTable, mostOf } from "../heatmap.js";

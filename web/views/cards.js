@@ -1,7 +1,8 @@
 /** Head cards: what each head does on average over a corpus, and how that changed over models. */
 
 import { choice, element, table } from "../dom.js";
-import { CanvasSurface, INK, MUTED, SvgSurface, colour } from "../surface.js";
+import { INK, MUTED, colour } from "../colours.js";
+import { CanvasSurface, SvgSurface } from "../surface.js";
 import { MAP, drawMaps, gridOften, gridTables, leftOut, mostOfMaps } from "./cards_grid.js";
 
 /**

@@ -1,7 +1,7 @@
 /** The small maps on the cards of heads over the cells of an image. */
 
 import { element, table } from "../dom.js";
-import { INK, colour } from "../surface.js";
+import { INK, colour } from "../colours.js";
 
 /** @typedef {import("./cards.js").CardWords} CardWords */
 /** @typedef {{ name: "where" | "offsets", values: number[][], first: number[] }} SmallMap */

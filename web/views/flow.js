@@ -10,7 +10,8 @@ import { percentOf } from "../overview/facts.js";
 import { player, still } from "../player.js";
 import { remember } from "../state.js";
 import { CanvasSurface } from "../surface.js";
-import { largest, readable } from "../trace.js";
+import { largest } from "../maps.js";
+import { readable } from "../trace.js";
 import { momentsOf, walkOf } from "../walk/steps.js";
 import { unitChoice } from "./board.js";
 

@@ -3,9 +3,11 @@
 import { choice, element, fading, table } from "../dom.js";
 import { legend } from "../heatmap.js";
 import { drawLook } from "../picture.js";
-import { paint, palette, theme } from "../surface.js";
+import { palette, theme } from "../colours.js";
+import { paint } from "../surface.js";
 import { drawnOn, gridFigure } from "../taking/grid_figure.js";
-import { largest, readable } from "../trace.js";
+import { largest } from "../maps.js";
+import { readable } from "../trace.js";
 import { scaleChoice, scaled } from "./board.js";
 import { pictureOrTable } from "./stacks.js";
 

@@ -2,7 +2,7 @@
 
 import { pointIn } from "../dom.js";
 import { drawLookOn, pictureSize } from "../picture.js";
-import { INK } from "../surface.js";
+import { INK } from "../colours.js";
 
 const [SIDE, APART_MAPS, ABOVE, BELOW, IN_ROW] = [222, 18, 22, 24, 4]; // px, and maps in a row
 const LEAST = 0.005; // of a measure: smaller shares are not visible, and not framed

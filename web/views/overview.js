@@ -14,7 +14,7 @@ import { twoLines } from "../overview/lines.js";
 import { sentenceOf } from "../overview/sentence.js";
 import { hasStrip, headStrip } from "../overview/strip.js";
 import { endsWith, wordsOf } from "../overview/texts.js";
-import { largest } from "../trace.js";
+import { largest } from "../maps.js";
 import { readingChoices, siteChoices } from "./board.js";
 
 const FAINT = 0.5; // weights below this are drawn on a scale that ends at the largest of them

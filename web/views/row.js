@@ -1,9 +1,11 @@
 /** One row, step by step: from the query's vector to the head's output. Every number is the model's own. */
 
 import { STEPS, choice, element, pointIn, table } from "../dom.js";
-import { CanvasSurface, colour } from "../surface.js";
+import { colour } from "../colours.js";
+import { CanvasSurface } from "../surface.js";
 import { barsFigure } from "../taking/bars_figure.js";
-import { cellWeight, readable, total } from "../trace.js";
+import { cellWeight } from "../maps.js";
+import { readable, total } from "../trace.js";
 import { cursorOf, siteOf, strongestHead } from "../cursor.js";
 import { textOf } from "../words.js";
 import { rowName, siteChoices } from "./board.js";

@@ -2,7 +2,8 @@
 
 import { choice, element, pointIn, table } from "../dom.js";
 import { HUES, stacked } from "../curves.js";
-import { CanvasSurface, INK, textWidth } from "../surface.js";
+import { INK } from "../colours.js";
+import { CanvasSurface, textWidth } from "../surface.js";
 import { pictureOrTable } from "./stacks.js";
 
 const [HIGH, TOP, BOTTOM, RIGHT] = [250, 48, 42, 14]; // px of a panel, and of its margins

@@ -2,7 +2,8 @@
 
 import { STEPS, choice, element, table } from "../dom.js";
 import { GREY, VEIL, beforeCells, brightness, cellBeside, cellUnder, drawLook, lookFigure } from "../picture.js";
-import { board, largest, readable, total } from "../trace.js";
+import { board, largest } from "../maps.js";
+import { readable, total } from "../trace.js";
 import { headChosen } from "../cursor.js";
 import { headChoices, readingChoices, valueChoice, valueChosen } from "./board.js";
 import { pictureOrTable } from "./stacks.js";

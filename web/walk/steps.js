@@ -4,7 +4,8 @@
  */
 
 import { Packed } from "../arrays.js";
-import { largest, readable, total } from "../trace.js";
+import { largest } from "../maps.js";
+import { readable, total } from "../trace.js";
 import { terms } from "../views/row.js";
 
 /** @type {WeakMap<RawArray, Packed>} */

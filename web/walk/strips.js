@@ -1,7 +1,7 @@
 /** Vectors as strips of coloured cells, and what belongs to them. */
 
 import { contextOf, element, pointIn } from "../dom.js";
-import { INK, divergingPalette, theme } from "../surface.js";
+import { INK, divergingPalette, theme } from "../colours.js";
 import { number } from "../words_walk.js";
 
 /** The end of a scale of colours, by what is drawn with it. @typedef {{ name: string, most: number }} Scale */

@@ -39,9 +39,9 @@ CELL = 0.42
 @cache
 def stops(table: Literal["STOPS", "DIVERGING"] = "STOPS") -> tuple[tuple[int, int, int], ...]:
     """Five colours on light paper, the page's own table: of 0 to 1, or of -1 to 1."""
-    script = (source_folder() / "surface.js").read_text(encoding="utf-8")
+    script = (source_folder() / "colours.js").read_text(encoding="utf-8")
     match = re.search(rf"\bconst {table} = {{\s+light: (\[\[[\d, \[\]]+\]\])", script)
-    assert match, "web/surface.js keeps the colours"
+    assert match, "web/colours.js keeps the colours"
     return tuple(tuple(colour) for colour in json.loads(match[1]))
 
 
@@ -53,9 +53,9 @@ def shade(place: int) -> tuple[float, ...]:
 @cache
 def effect() -> str:
     """The page's colour of what was measured by taking something away, on light paper."""
-    script = (source_folder() / "surface.js").read_text(encoding="utf-8")
+    script = (source_folder() / "colours.js").read_text(encoding="utf-8")
     match = re.search(r'\bconst EFFECT = { light: "(#[0-9a-f]{6})"', script)
-    assert match, "web/surface.js keeps the colours"
+    assert match, "web/colours.js keeps the colours"
     return match[1]
 
 
