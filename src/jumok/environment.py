@@ -20,7 +20,8 @@ LANGUAGES: tuple[Language, ...] = ("en", "ko")
 VARIABLES = {
     "JUMOK_DATA": "the folder of the corpora that recipes and labs name as $JUMOK_DATA",
     "JUMOK_RUNS": "the folder of all runs, unless --runs is given (default: runs)",
-    "JUMOK_CACHE": "compiled kernels (default: XDG_CACHE_HOME/jumok or ~/.cache/jumok)",
+    "JUMOK_CACHE": "compiled code and unpacked models (default: XDG_CACHE_HOME/jumok or "
+    "~/.cache/jumok)",
     "JUMOK_CPU": "the level of processor whose compiled code is used (default: the fastest here)",
     "JUMOK_THREADS": "processor cores to use, unless --threads is given (default: all)",
     "JUMOK_PLUGINS": "plugins to load, unless --plugin is given (separated like PATH)",
