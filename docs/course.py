@@ -16,6 +16,7 @@ from unicodedata import east_asian_width
 import torch
 from torch import Tensor
 
+from jumok.environment import Language
 from jumok_lectures.course.exercises import (
     chapter_01,
     chapter_08,
@@ -23,7 +24,7 @@ from jumok_lectures.course.exercises import (
     chapter_13,
     chapter_15,
 )
-from jumok_lectures.report import HEADINGS
+from jumok_lectures.report import HEADINGS, in_brief
 
 DOCS = Path(__file__).parent
 COURSE = DOCS / "course"
@@ -375,15 +376,24 @@ def _explained() -> list[Panel]:
 
 
 def filled(path: Path) -> str:
-    """A chapter with the claims and verdicts of the labs as they are now."""
-    language = "ko" if path.name.endswith(".ko.md") else "en"
+    """A chapter with the claims and verdicts of the labs as they are now.
+
+    The first of them is followed by the rules of judgement in brief.
+    """
+    language: Language = "ko" if path.name.endswith(".ko.md") else "en"
+    chapter = path.read_text("utf-8")
+    first = LAB.search(chapter)
 
     def verdict(mark: re.Match[str]) -> str:
         results = json.loads((DOCS / "lab" / f"{mark[2]}.json").read_text("utf-8"))
         text, title = results["text"][language], HEADINGS["claim"].of(language)
-        return f"{mark[1]}\n{title}: {text['claim']}\n\n{text['verdict']}\n\n{mark[3]}"
+        parts = [f"{title}: {text['claim']}", text["verdict"]]
+        if first and mark.start() == first.start():
+            page = "../lab.ko.md" if language == "ko" else "../lab.md"
+            parts.append(in_brief(len(results["seeds"]), page, language))
+        return "\n\n".join((mark[1].rstrip(), *parts, mark[3]))
 
-    return LAB.sub(verdict, path.read_text("utf-8"))
+    return LAB.sub(verdict, chapter)
 
 
 def files() -> dict[Path, str]:
