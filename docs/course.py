@@ -24,7 +24,7 @@ from jumok_lectures.course.exercises import (
     chapter_13,
     chapter_15,
 )
-from jumok_lectures.report import HEADINGS, in_brief
+from jumok_lectures.report import in_brief, in_chapter
 
 DOCS = Path(__file__).parent
 COURSE = DOCS / "course"
@@ -376,24 +376,16 @@ def _explained() -> list[Panel]:
 
 
 def filled(path: Path) -> str:
-    """A chapter with the claims and verdicts of the labs as they are now.
-
-    The first of them is followed by the rules of judgement in brief.
-    """
+    """A chapter with the labs as they are now; the rules in brief follow the first of them."""
     language: Language = "ko" if path.name.endswith(".ko.md") else "en"
-    chapter = path.read_text("utf-8")
-    first = LAB.search(chapter)
+    page, first = "../lab.ko.md" if language == "ko" else "../lab.md", iter([True])
 
     def verdict(mark: re.Match[str]) -> str:
         results = json.loads((DOCS / "lab" / f"{mark[2]}.json").read_text("utf-8"))
-        text, title = results["text"][language], HEADINGS["claim"].of(language)
-        parts = [f"{title}: {text['claim']}", text["verdict"]]
-        if first and mark.start() == first.start():
-            page = "../lab.ko.md" if language == "ko" else "../lab.md"
-            parts.append(in_brief(len(results["seeds"]), page, language))
-        return "\n\n".join((mark[1].rstrip(), *parts, mark[3]))
+        brief = [in_brief(len(results["seeds"]), page, language) for _ in first]  # once
+        return "\n\n".join((mark[1].rstrip(), *in_chapter(results, language), *brief, mark[3]))
 
-    return LAB.sub(verdict, chapter)
+    return LAB.sub(verdict, path.read_text("utf-8"))
 
 
 def files() -> dict[Path, str]:

@@ -237,6 +237,12 @@ def page(folder: Path, file: Path, language: Language) -> None:
     file.write_text("\n".join(lines), encoding="utf-8")
 
 
+def in_chapter(results: LabRecord, language: Language) -> tuple[str, str]:
+    """The paragraphs of a lab in a chapter of the course: the claim and the verdict."""
+    text = results["text"][language]
+    return f"{HEADINGS['claim'].of(language)}: {text['claim']}", text["verdict"]
+
+
 def in_brief(seeds: int, page: str, language: Language) -> str:
     """The rules of judgement in one line, with a link to all of them on the page of the labs.
 
