@@ -16,6 +16,7 @@ from unicodedata import east_asian_width
 import torch
 from torch import Tensor
 
+from jumok.environment import Language
 from jumok_lectures.course.exercises import (
     chapter_01,
     chapter_08,
@@ -23,7 +24,7 @@ from jumok_lectures.course.exercises import (
     chapter_13,
     chapter_15,
 )
-from jumok_lectures.report import HEADINGS
+from jumok_lectures.report import in_brief, in_chapter
 
 DOCS = Path(__file__).parent
 COURSE = DOCS / "course"
@@ -375,13 +376,14 @@ def _explained() -> list[Panel]:
 
 
 def filled(path: Path) -> str:
-    """A chapter with the claims and verdicts of the labs as they are now."""
-    language = "ko" if path.name.endswith(".ko.md") else "en"
+    """A chapter with the labs as they are now; the rules in brief follow the first of them."""
+    language: Language = "ko" if path.name.endswith(".ko.md") else "en"
+    page, first = "../lab.ko.md" if language == "ko" else "../lab.md", iter([True])
 
     def verdict(mark: re.Match[str]) -> str:
         results = json.loads((DOCS / "lab" / f"{mark[2]}.json").read_text("utf-8"))
-        text, title = results["text"][language], HEADINGS["claim"].of(language)
-        return f"{mark[1]}\n{title}: {text['claim']}\n\n{text['verdict']}\n\n{mark[3]}"
+        brief = [in_brief(len(results["seeds"]), page, language) for _ in first]  # once
+        return "\n\n".join((mark[1].rstrip(), *in_chapter(results, language), *brief, mark[3]))
 
     return LAB.sub(verdict, path.read_text("utf-8"))
 

@@ -15,9 +15,9 @@ TableCell = float | int | str | Text | None
 Outcome = Literal["holds", "fails", "partly", "open"]
 VERDICTS: Mapping[Outcome, Text] = {"holds": HOLDS, "fails": FAILS, "partly": PARTLY, "open": OPEN}
 ONLY: Mapping[State, Text] = {
-    "met": Text("Its only condition is met.", "하나뿐인 조건을 충족합니다."),
-    "unmet": Text("Its only condition is not met.", "하나뿐인 조건을 충족하지 않습니다."),
-    "open": Text("Its only condition is undecided.", "하나뿐인 조건을 판단할 수 없습니다."),
+    "met": Text("Its only condition is met.", "조건 1개를 충족합니다."),
+    "unmet": Text("Its only condition is not met.", "조건 1개를 충족하지 않습니다."),
+    "open": Text("Its only condition is undecided.", "조건 1개가 판단 불가입니다."),
 }
 ALL: Mapping[State, Callable[[int], Text]] = {
     "met": lambda total: Text(
@@ -28,7 +28,7 @@ ALL: Mapping[State, Callable[[int], Text]] = {
         f"조건 {total}개 가운데 하나도 충족하지 않습니다.",
     ),
     "open": lambda total: Text(
-        f"{_all(total)} conditions are undecided.", f"조건 {total}개 모두 판단할 수 없습니다."
+        f"{_all(total)} conditions are undecided.", f"조건 {total}개가 모두 판단 불가입니다."
     ),
 }
 CONDITION_COLUMNS = (

@@ -8,6 +8,7 @@ from jumok.environment import Language
 from jumok.errors import optional_import
 from jumok.plot.paper import hangul_font
 from jumok_lectures.findings import Bars, Chart, Findings, Grid, Panel
+from jumok_lectures.judging import number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -94,15 +95,15 @@ class _Pen:
             self._grid(figure, axis, panel)
 
     def _chart(self, axis: "Axes", chart: Chart) -> None:
-        for number, series in enumerate(chart.series):
+        for place, series in enumerate(chart.series):
             x, y = zip(*series.points, strict=True)
-            colour = COLOURS[number % len(COLOURS)]
+            colour = COLOURS[place % len(COLOURS)]
             axis.plot(
                 x,
                 y,
                 color=colour,
-                linestyle=DASHES[number % len(DASHES)],
-                marker=MARKERS[number % len(MARKERS)],
+                linestyle=DASHES[place % len(DASHES)],
+                marker=MARKERS[place % len(MARKERS)],
                 markersize=4.5,
                 markevery=max(1, len(x) // 12),
                 label=series.name.of(self.language),
@@ -146,7 +147,7 @@ class _Pen:
         for place, value in zip(places, values, strict=True):
             beyond = 0.0 if bars.spread is None else bars.spread[place]
             axis.annotate(
-                format(value, bars.form),
+                number(value, bars.form),
                 (value + beyond, place),
                 xytext=(5, 0),
                 textcoords="offset points",

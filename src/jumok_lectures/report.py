@@ -211,6 +211,8 @@ def page(folder: Path, file: Path, language: Language) -> None:
     pictures = Path(*[".."] * len(_apart(folder, file)[1]), *_apart(folder, file)[0])
     lines = [f"# {HEADINGS['title'].of(language)}", "", _made(folder, file, language), ""]
     lines += [HEADINGS["measured"].of(language), ""]
+    rules, judging = (HEADINGS[name].of(language) for name in ("rules", "judging"))
+    lines += [f"## {rules}", "", judging, "", f"## {HEADINGS['overview'].of(language)}", ""]
     columns = [HEADINGS[name].of(language) for name in ("lab", "outcome", "seconds", "seeds")]
     summary = [
         [
@@ -233,6 +235,23 @@ def page(folder: Path, file: Path, language: Language) -> None:
         lines += _further(folder / FURTHER, language)
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text("\n".join(lines), encoding="utf-8")
+
+
+def in_chapter(results: LabRecord, language: Language) -> tuple[str, str]:
+    """The paragraphs of a lab in a chapter of the course: the claim and the verdict."""
+    text = results["text"][language]
+    return f"{HEADINGS['claim'].of(language)}: {text['claim']}", text["verdict"]
+
+
+def in_brief(seeds: int, page: str, language: Language) -> str:
+    """The rules of judgement in one line, with a link to all of them on the page of the labs.
+
+    Args:
+        seeds: how many a lab runs with.
+        page: the address of the page.
+    """
+    anchor = HEADINGS["rules"].of(language).lower().replace(" ", "-")
+    return T("in_brief", seeds=seeds, page=page, anchor=anchor).of(language)
 
 
 def _made(folder: Path, file: Path, language: Language) -> str:

@@ -29,9 +29,9 @@ def joined(texts: Iterable[Text], between: str = ", ") -> Text:
     return Text(between.join(each.en for each in every), between.join(each.ko for each in every))
 
 
-HOLDS = Text("The claim holds here.", "이 실험에서 주장이 성립합니다.")
-FAILS = Text("The claim does not hold here.", "이 실험에서 주장이 성립하지 않습니다.")
-PARTLY = Text("The claim holds in part.", "이 실험에서 주장의 일부만 성립합니다.")
+HOLDS = Text("The claim holds here.", "이 실험에서는 주장이 성립합니다.")
+FAILS = Text("The claim does not hold here.", "이 실험에서는 주장이 성립하지 않습니다.")
+PARTLY = Text("The claim holds in part.", "이 실험에서는 주장의 일부만 성립합니다.")
 OPEN = Text(
     "These seeds do not decide whether the claim holds.",
     "이 시드로는 주장이 성립하는지 판단할 수 없습니다.",

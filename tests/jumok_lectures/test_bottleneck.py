@@ -21,11 +21,14 @@ def test_the_claim_needs_the_fixed_vector_to_lose_more_than_both() -> None:
     flat, steep = [0.3, 0.3, 0.32, 0.35], [0.3, 0.8, 1.3, 1.8]
     curves = {name: [flat, [0.01 + each for each in flat]] for name in bottleneck.NAMES}
     sizes = dict.fromkeys(bottleneck.NAMES, 1)
-    assert bottleneck.report(curves, sizes).outcome == "fails"
+    same = bottleneck.report(curves, sizes)
+    assert same.outcome == "fails"
+    assert "has no clearly higher loss at 16 words, and no clearly larger rise" in same.sentence.en
     curves |= {"fixed 32": [steep, steep], "fixed 128": [steep, steep]}
     found = bottleneck.report(curves, sizes)
     assert found.outcome == "holds"
-    assert "rises by 1.50, 1.50 and 0.05" in found.sentence.en
+    assert "has a clearly higher loss at 16 words, and a clearly larger rise" in found.sentence.en
+    assert "rises by 1.50, 1.50, 0.05, 0.05 and 0.05" in found.sentence.en
     curves["fixed 512"] = [steep, steep]  # a wider vector does not help
     assert bottleneck.report(curves, sizes).outcome == "partly"
 

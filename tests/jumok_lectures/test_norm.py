@@ -43,7 +43,7 @@ def test_a_norm_has_to_help_at_the_highest_rate_and_at_its_best() -> None:
     helps = norm.report(losses(0.2, 0.3, 4.0), [THROUGH])
     assert helps.outcome == "holds"
     assert (
-        "0.30 and 2.00 before the norm, 0.00 and 1.00 after normalization, and 0.10 and 0.70"
+        "0.30 and 2.00 before normalization, 0.00 and 1.00 after it, and 0.10 and 0.70"
         in helps.sentence.en
     )
     # After the residual it does not: the part of the notes.

@@ -73,7 +73,7 @@ def test_a_lab_that_is_not_there_names_the_nearest() -> None:
 def test_a_table_is_written_in_the_language_asked_for() -> None:
     assert table(findings(), "en") == (["name", "value"], [["one", "1.2"], ["b|c", ""]])
     assert table(findings(), "ko") == (["이름", "값"], [["하나", "1.2"], ["b|c", ""]])
-    assert findings().verdict("ko").startswith("이 실험에서 주장의 일부만 성립합니다.")
+    assert findings().verdict("ko").startswith("이 실험에서는 주장의 일부만 성립합니다.")
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -28,9 +28,9 @@ from tests.jumok_lectures.test_verdicts import PUBLISHED
 @pytest.mark.parametrize(
     ("states", "english", "korean"),
     [
-        (["met"], "Its only condition is met.", "하나뿐인 조건을 충족합니다."),
-        (["unmet"], "Its only condition is not met.", "하나뿐인 조건을 충족하지 않습니다."),
-        (["open"], "Its only condition is undecided.", "하나뿐인 조건을 판단할 수 없습니다."),
+        (["met"], "Its only condition is met.", "조건 1개를 충족합니다."),
+        (["unmet"], "Its only condition is not met.", "조건 1개를 충족하지 않습니다."),
+        (["open"], "Its only condition is undecided.", "조건 1개가 판단 불가입니다."),
         (["met"] * 2, "Both conditions are met.", "조건 2개를 모두 충족합니다."),
         (["met"] * 3, "All 3 conditions are met.", "조건 3개를 모두 충족합니다."),
         (
@@ -41,7 +41,7 @@ from tests.jumok_lectures.test_verdicts import PUBLISHED
         (
             ["open"] * 2,
             "Both conditions are undecided.",
-            "조건 2개 모두 판단할 수 없습니다.",
+            "조건 2개가 모두 판단 불가입니다.",
         ),
         (
             ["met", "unmet", "met"],

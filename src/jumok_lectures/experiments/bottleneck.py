@@ -20,7 +20,7 @@ from random import Random
 import smallworld
 from jumok.config.data import TokenizerConfig
 from jumok_lectures.findings import Findings, Series, Setting
-from jumok_lectures.judging import Condition, cells, differences, in_words
+from jumok_lectures.judging import Condition, cells, differences, in_words, mean
 from jumok_lectures.small import Small, Trained, trained
 from jumok_lectures.texts import Texts
 from jumok_lectures.world import SEED, words
@@ -39,6 +39,7 @@ NAMES = {
     "transformer": T("transformer"),
 }
 JUDGED = "fixed 128"  # as wide as the RNN with attention
+CLEAR = T.bound("words_name")  # nats: from here on, a difference counts
 
 # A clause is a sentence of smallworld, polite, of a plain action; a text is some of them in a row,
 # so that a long one has the same words, grammar and information per word as a short one.
@@ -147,6 +148,10 @@ def report(curves: dict[str, list[list[float]]], parameters: dict[str, int]) -> 
     by_length = {name: list(zip(*curves[name], strict=True)) for name in NAMES}
     lost = {name: [curve[-1] - curve[0] for curve in curves[name]] for name in NAMES}
     longest = {name: [curve[-1] for curve in curves[name]] for name in NAMES}
+    height, rise = (
+        "clear" if mean(differences(own[JUDGED], own["attention"])) > CLEAR else "unclear"
+        for own in (longest, lost)
+    )
     return T.findings(
         rows=[
             [NAMES[name], parameters[name], *(cell for each in own for cell in cells(each))]
@@ -178,6 +183,9 @@ def report(curves: dict[str, list[list[float]]], parameters: dict[str, int]) -> 
         lengths=lengths,
         lengths_last=lengths[-1],
         widths=WIDTHS,
+        clear=CLEAR,
+        height=T.named("height")[height],
+        rise=T.named("rise")[rise],
         lost=list(lost.values()),
         first=", ".join(in_words([curve[0] for curve in curves[name]]) for name in NAMES),
         last=", ".join(map(in_words, longest.values())),

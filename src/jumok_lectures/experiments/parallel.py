@@ -188,6 +188,7 @@ def report(runs: list[list[Timed]], counts: Counts) -> Findings:
     single = [timed[0] for timed in runs]
     faster = [each.gru[at] / each.attention[at] for each in single]
     powers = [power(LENGTHS, each.attention) for each in single]
+    ratios = [looking / gru for looking, gru in zip(counts.attention, counts.gru, strict=True)]
     layers = T.named("layers")
     times = _milliseconds(runs)
     products = {layer: [each / 1e6 for each in vars(counts)[layer]] for layer in layers}
@@ -232,7 +233,9 @@ def report(runs: list[list[Timed]], counts: Counts) -> Findings:
         sentence=SENTENCE,
         start=LENGTHS[-3],
         lengths_last=LENGTHS[-1],
-        ratio=counts.attention[-1] / counts.gru[-1],
+        lengths=(LENGTHS[0], SENTENCE),
+        ratios=(ratios[0], ratios[at]),
+        ratio=ratios[-1],
         exact=power(LENGTHS, [float(each) for each in counts.attention]),
         powers=powers,
     )

@@ -203,6 +203,7 @@ def report(measured: dict[str, Wishes], solved: dict[str, list[Solved]]) -> Find
                 (T("in_lines_longer_than"), longer),
             )
         ],
+        most=USUAL[1],
         all_four=told(all_four) if all_four else T("no_encoding"),
         others=told(others),
         none_=T("pair", usual=usual["none"], longer=longer["none"]),

@@ -113,6 +113,8 @@ def run(setting: Setting) -> Findings:
         left=left,
         entropy=plain[-1].entropy,
         entropy_2=scaled[-1].entropy,
+        most=uniform,
+        keys=KEYS,
         moved=moved,
         largest=plain[WIDTHS.index(1024)].largest,
         over=overflow(),
