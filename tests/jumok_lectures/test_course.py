@@ -49,6 +49,12 @@ def bare(code: str) -> str:
     return ast.dump(tree)
 
 
+def written_docstring(code: str, name: str) -> str | None:
+    """The docstring of a function."""
+    [function] = [each for each in ast.parse(code).body if getattr(each, "name", "") == name]
+    return ast.get_docstring(function)
+
+
 def called(*words: str) -> tuple[int, str]:
     """The exit code and the output of `jumok course WORDS`."""
     done = CliRunner().invoke(app, ["course", *words])
@@ -192,7 +198,7 @@ def test_from_opening_to_a_solved_chapter(tmp_path, monkeypatch):
         called("open", "00")
 
     contents = json.loads(file.read_text("utf-8"))
-    answers = {"cell_type": "code", "metadata": {}, "source": ["%pip list\n", solutions("00")]}
+    answers = {"cell_type": "code", "metadata": {}, "source": ["%pip list\n", solutions("00", "ko")]}
     contents["cells"].append(answers)
     file.write_text(json.dumps(contents), "utf-8")
     code, output = called("check", "00")
@@ -204,10 +210,16 @@ def test_from_opening_to_a_solved_chapter(tmp_path, monkeypatch):
     ]
 
 
-def test_solutions_are_printed():
-    code, output = called("solution", "07")
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_solutions_are_printed(language):
+    code, output = called("solution", "07", "--lang", language)
     assert code == 0
+    assert called("--lang", language, "solution", "07") == (code, output)
     assert "def causal_mask(length: int) -> Tensor:" in output
+    asked = find("07").code(language)[-1]
+    for name in ("causal_mask", "masked_softmax"):
+        assert written_docstring(output, name) == written_docstring(asked, name)
+    assert bool(HANGUL.search(output)) == (language == "ko")
 
 
 def test_an_answer_that_is_not_in_the_file_is_named(tmp_path):

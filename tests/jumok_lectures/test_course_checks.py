@@ -21,7 +21,7 @@ from tests.jumok_lectures.test_report import HANGUL
 FUNCTIONS = [each for each in EXERCISES.values() if isinstance(each, Exercise)]
 QUESTIONS = [each for each in EXERCISES.values() if isinstance(each, Question)]
 HINTS = Texts("course").read["hint"]
-WRONG = [(each, hint) for each in FUNCTIONS for hint in each.mistakes]
+WRONG = [(each, *wrong) for each in FUNCTIONS for wrong in each.wrong()]
 
 
 @pytest.mark.parametrize("exercise", FUNCTIONS, ids=lambda each: each.name)
@@ -30,9 +30,13 @@ def test_the_right_answer_passes(exercise):
     assert verdict.right, verdict.words.en
 
 
-@pytest.mark.parametrize(("exercise", "hint"), WRONG, ids=lambda each: getattr(each, "name", each))
-def test_a_known_mistake_gets_its_own_hint(exercise, hint):
-    verdict = judge(exercise, exercise.mistakes[hint])
+@pytest.mark.parametrize(
+    ("exercise", "hint", "wrong"),
+    WRONG,
+    ids=lambda each: each if isinstance(each, str) else getattr(each, "name", ""),
+)
+def test_a_known_mistake_gets_its_own_hint(exercise, hint, wrong):
+    verdict = judge(exercise, wrong)
     assert not verdict.right
     assert verdict.hint == hint
     assert verdict.words.en.startswith(HINTS[hint]["en"])
@@ -103,6 +107,11 @@ def emptied_in_place(scores, allowed):
     return weights
 
 
+def changed_in_place(scores, allowed):
+    scores[~allowed] = -math.inf
+    return scores.softmax(-1).nan_to_num()
+
+
 def without_each(weights, values):
     falls = []
     for word in range(len(weights)):
@@ -156,6 +165,13 @@ def ranks(first, second):
             "n - 1",
         ),
         ("01.encode", new_tensor, "right"),
+        ("05.scaled_scores", lambda q, k: q @ k.mT / q.shape[-2] ** 0.5, "number of queries"),
+        ("05.scaled_scores", lambda q, k: q @ k.mT / len(q) ** 0.5, "number of queries"),
+        ("05.scaled_scores", lambda q, k: q @ k.transpose(1, 2) / 5**0.5, "transpose(-2, -1)"),
+        ("06.all_products", lambda q, k: q @ k.permute(0, 2, 1), "transpose(-2, -1)"),
+        ("07.masked_softmax", changed_in_place, "x[...] ="),
+        ("09.split_heads", lambda x, h: x.view(len(x), h, x.shape[1] / h), "divide with //"),
+        ("09.split_heads", lambda x, h: torch.stack(x.split(x.shape[1] / h, 1)), "divide with //"),
         (
             "12.perplexity",
             lambda p: math.exp(-sum(map(math.log, p)) / len(p)),
@@ -185,9 +201,10 @@ def test_answers_of_others(name, answer, words):
 
 
 @pytest.mark.parametrize("chapter", sorted({name[:2] for name in EXERCISES}))
-def test_solutions_are_a_file_that_passes(chapter, tmp_path):
+@pytest.mark.parametrize("language", ["en", "ko"])
+def test_solutions_are_a_file_that_passes(chapter, language, tmp_path):
     file = tmp_path / "answers.py"
-    file.write_text(solutions(chapter), "utf-8")
+    file.write_text(solutions(chapter, language), "utf-8")
     verdicts = check_file(chapter, file)
     assert verdicts
     assert all(verdict.right for verdict in verdicts.values())
@@ -228,6 +245,15 @@ def test_an_error_is_shown_with_its_line_and_the_type_of_the_inputs(suffix, tmp_
     ]
     [other] = verdicts["00.attention"].words.en.splitlines()
     assert "takes 2 positional arguments but 3 were given" in other
+
+
+def test_gradients_that_nobody_needs_are_said_to_be_so():
+    unused = Texts("course")("unused").en
+    needless = judge(EXERCISES["12.perplexity"], lambda p: float(p.log().mean().neg().exp()))
+    needed = judge(EXERCISES["00.softmax"], loops)
+    assert needless.words.en.endswith(unused)
+    assert needed.right
+    assert unused not in needed.words.en
 
 
 def test_values_in_korean_need_no_particle():

@@ -6,6 +6,7 @@ Right values are enough, by torch, math or loops; gradients that differ are only
 """
 
 import contextlib
+import re
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -33,8 +34,15 @@ class Failure:
 
 
 Function = Callable[..., Tensor]
+Mistake = Function | tuple[Function, ...]
+"""A wrong answer, or several with one hint."""
 Output = Tensor | Failure
 """What a function returned, or why there is nothing to compare."""
+ADVICE = {
+    "size_of_float": re.compile("got float|not float|'float' object cannot be interpreted"),
+    "axis_out_of_range": re.compile("Dimension out of range|permute.* number of dimensions"),
+}
+"""Messages of Python and torch by the key of the advice in the file's table `error`."""
 
 
 @dataclass(frozen=True)
@@ -62,12 +70,22 @@ class Exercise:
     Attributes:
         name: "00.softmax": of the chapter, and of the function.
         mistakes: known wrong answers by the key of their hint in the file's table `hint`.
+        measures: the function only measures, so its gradients are of no use.
     """
 
     name: str
     right: Function
     cases: Callable[[], Sequence[Case]]
-    mistakes: dict[str, Function]
+    mistakes: dict[str, Mistake]
+    measures: bool = False
+
+    def wrong(self) -> list[tuple[str, Function]]:
+        """The known wrong answers, one by one, with the keys of their hints."""
+        return [
+            (hint, function)
+            for hint, mistake in self.mistakes.items()
+            for function in (mistake if isinstance(mistake, tuple) else (mistake,))
+        ]
 
 
 @dataclass(frozen=True)
@@ -110,8 +128,10 @@ def judge(exercise: Exercise | Question, answer: object) -> Verdict:
         if not _alike(given[number], wanted[number], case.tolerance)
     ]
     if not failing:
-        agree = _same_gradients(exercise, answer, cases)
-        return Verdict(True, T("right") if agree else T("gradient"))
+        if _same_gradients(exercise, answer, cases):
+            return Verdict(True, T("right"))
+        unused = [T("unused")] if exercise.measures else []
+        return Verdict(True, joined([T("gradient"), *unused], " "))
     first = failing[0]
     hint = _recognized(exercise, cases, given, first)
     words = _difference(cases[first], given[first], wanted[first])
@@ -175,7 +195,7 @@ def _output(function: Callable[..., object], case: Case) -> Output:
 
 
 def _details(error: Exception, inputs: Sequence[object]) -> tuple[Text, ...]:
-    """The last line of the learner's file that ran, and of which type the inputs are."""
+    """The last line of the learner's file that ran, and advice on the error."""
     _, *frames = traceback.extract_tb(error.__traceback__)  # the first is the call of the function
     if not frames:  # the call itself failed: the function has other parameters
         return ()
@@ -185,6 +205,7 @@ def _details(error: Exception, inputs: Sequence[object]) -> tuple[Text, ...]:
         isinstance(each, Tensor) for each in inputs
     ):
         details.append(T("inputs"))
+    details += [T.chosen("error", key) for key, found in ADVICE.items() if found.search(str(error))]
     return tuple(details)
 
 
@@ -202,7 +223,7 @@ def _recognized(
 ) -> str | None:
     """The mistake that computes the same: on the first failing case, and on the most of all."""
     best, most = None, 0
-    for hint, mistake in exercise.mistakes.items():
+    for hint, mistake in exercise.wrong():
         outputs = [_output(mistake, case) for case in cases]
         alike = [_alike(a, b) for a, b in zip(given, outputs, strict=True)]
         if alike[first] and sum(alike) > most:

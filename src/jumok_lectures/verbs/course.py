@@ -30,7 +30,7 @@ def course(context: typer.Context, lang: Lang = USUAL) -> None:
       jumok course open 00 --lang ko
       jumok course check 00
     """
-    context.default_map = {"open": {"lang": lang}, "check": {"lang": lang}}
+    context.default_map = {verb: {"lang": lang} for verb in ("open", "check", "solution")}
     if context.invoked_subcommand is None:
         from jumok_lectures.course.chapters import chapters
 
@@ -65,9 +65,9 @@ def check(number: Number, file: Answers = None, lang: Lang = USUAL) -> None:
 
 
 @app.command()
-def solution(number: Number) -> None:
+def solution(number: Number, lang: Lang = USUAL) -> None:
     """Print the code that solves the exercises of a chapter."""
     from jumok_lectures.course.catalog import solutions
     from jumok_lectures.course.chapters import find
 
-    typer.echo(solutions(find(number).number))
+    typer.echo(solutions(find(number).number, lang))

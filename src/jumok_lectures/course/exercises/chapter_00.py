@@ -81,6 +81,7 @@ EXERCISES = (
             ),
             "multiplied_by_root": lambda q, k, v: _attended(q, k, v, q.shape[-1] ** 0.5),
             "divided_by_keys": lambda q, k, v: _attended(q, k, v, len(k) ** -0.5),
+            "divided_by_queries": lambda q, k, v: _attended(q, k, v, len(q) ** -0.5),
             "wrong_axis": lambda q, k, v: torch.softmax(q @ k.T / q.shape[-1] ** 0.5, dim=0) @ v,
             "no_softmax": lambda q, k, v: q @ k.T / q.shape[-1] ** 0.5 @ v,
             "transposed_weights": lambda q, k, v: (

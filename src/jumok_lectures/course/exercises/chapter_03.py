@@ -48,6 +48,7 @@ EXERCISES = (
             "softmax_twice": lambda weights, values: torch.softmax(weights, dim=-1) @ values,
             "only_the_best": lambda weights, values: values[weights.argmax(dim=-1)],
             "not_summed": lambda weights, values: weights[..., None] * values,
+            "values_first": lambda weights, values: values @ weights,
         },
     ),
     Exercise(
@@ -61,5 +62,6 @@ EXERCISES = (
             "one_distance": lambda query, keys: torch.linalg.vector_norm(keys - query),
             "summed_over_keys": lambda query, keys: ((keys - query) ** 2).sum(dim=0) ** 0.5,
         },
+        measures=True,
     ),
 )

@@ -41,6 +41,7 @@ EXERCISES = (
             "transposed_scores": lambda q, k: scaled_scores(k, q),
             "multiplied_by_root": lambda q, k: _scores(q, k, k.shape[-1] ** 0.5),
             "divided_by_keys": lambda q, k: _scores(q, k, k.shape[-2] ** -0.5),
+            "divided_by_queries": lambda q, k: _scores(q, k, q.shape[-2] ** -0.5),
             "softmax_too_early": lambda q, k: scaled_scores(q, k).softmax(dim=-1),
         },
     ),

@@ -48,6 +48,10 @@ def _normed(x: Tensor, mean: Tensor, variance: Tensor, gain: Tensor, shift: Tens
     return gain * (x - mean) / torch.sqrt(variance + 1e-5) + shift
 
 
+def _standardized(x: Tensor) -> Tensor:
+    return layer_norm(x, x.new_ones(x.shape[-1]), x.new_zeros(x.shape[-1]))
+
+
 def _over_words(x: Tensor, gain: Tensor, shift: Tensor) -> Tensor:
     return _normed(x, x.mean(dim=0), x.var(dim=0, correction=0), gain, shift)
 
@@ -63,10 +67,16 @@ def _by_variance(x: Tensor, gain: Tensor, shift: Tensor) -> Tensor:
 
 EXERCISES = (
     Question(
-        "10.middle",
-        0,
+        "10.largest",
+        5 / 3,
         0.01,
-        {"not_shifted": 3 / 3.5**0.5, "not_normalized": 3, "second_component": -1 / 3.5**0.5},
+        {
+            "not_shifted": 9 / 3,
+            "not_divided": 5,
+            "by_variance": 5 / 9,
+            "one_less": 5 / 12**0.5,
+            "first_component": -1,
+        },
     ),
     Exercise(
         "10.layer_norm",
@@ -95,10 +105,13 @@ EXERCISES = (
             "not_centred": lambda x, gain, shift: (
                 gain * x / torch.sqrt(x.var(-1, keepdim=True, correction=0) + 1e-5) + shift
             ),
-            "no_gain": lambda x, gain, shift: layer_norm(
-                x, torch.ones_like(gain), torch.zeros_like(shift)
-            ),
+            "no_gain": lambda x, gain, shift: _standardized(x),
             "gain_and_shift_swapped": lambda x, gain, shift: layer_norm(x, shift, gain),
+            "gain_and_shift_only": lambda x, gain, shift: gain * x + shift,
+            "gain_too_early": (
+                lambda x, gain, shift: _standardized(gain * x) + shift,
+                lambda x, gain, shift: _standardized(gain * x + shift),
+            ),
         },
     ),
     Exercise(

@@ -52,6 +52,9 @@ EXERCISES = (
             "divided_by_d_model": lambda t, m, q, k, v: (
                 torch.softmax((t @ q) @ (m @ k).T / t.shape[1] ** 0.5, dim=-1) @ (m @ v)
             ),
+            "divided_by_queries": lambda t, m, q, k, v: (
+                torch.softmax((t @ q) @ (m @ k).T / len(t) ** 0.5, dim=-1) @ (m @ v)
+            ),
             "wrong_axis": lambda t, m, q, k, v: (
                 torch.softmax((t @ q) @ (m @ k).T / k.shape[1] ** 0.5, dim=0) @ (m @ v)
             ),

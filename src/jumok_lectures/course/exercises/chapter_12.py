@@ -72,13 +72,17 @@ EXERCISES = (
             "still_bits": lambda p: -torch.log2(p).mean(),
             "sign_of_logarithm": lambda p: torch.exp(torch.log(p).mean()),
         },
+        measures=True,
     ),
     Exercise(
         "12.next_loss",
         next_loss,
         _next_cases,
         {
-            "not_moved": F.cross_entropy,
+            "not_moved": (
+                F.cross_entropy,
+                lambda logits, tokens: F.cross_entropy(logits[:-1], tokens[:-1]),
+            ),
             "moved_back": lambda logits, tokens: F.cross_entropy(logits[1:], tokens[:-1]),
             "sum_of_positions": lambda logits, tokens: _summed(logits[:-1], tokens[1:]),
             "no_logarithm": lambda logits, tokens: F.nll_loss(logits[:-1].softmax(-1), tokens[1:]),

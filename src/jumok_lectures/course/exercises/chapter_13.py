@@ -97,5 +97,6 @@ EXERCISES = (
             "number_of_pictures": lambda w, b: pointing(w, b) * len(w),
             "size_of_box": lambda w, b: b.double().mean(),
         },
+        measures=True,
     ),
 )

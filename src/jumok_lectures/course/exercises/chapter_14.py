@@ -77,7 +77,14 @@ EXERCISES = (
         {
             "no_residual": lambda x, q, k, v, g: g * _attended(x, q, k, v),
             "no_gate": lambda x, q, k, v, g: x + _attended(x, q, k, v),
-            "gate_on_both": lambda x, q, k, v, g: g * (x + _attended(x, q, k, v)),
+            "gate_on_both": (
+                lambda x, q, k, v, g: g * (x + _attended(x, q, k, v)),
+                lambda x, q, k, v, g: g * (x + _attended(x, q, k, v, scale=1)),
+            ),
+            "gate_on_input": (
+                lambda x, q, k, v, g: g * x + _attended(x, q, k, v),
+                lambda x, q, k, v, g: g * x + _attended(x, q, k, v, scale=1),
+            ),
             "not_scaled": lambda x, q, k, v, g: x + g * _attended(x, q, k, v, scale=1),
             "scale_of_example": lambda x, q, k, v, g: x + g * _attended(x, q, k, v, scale=2),
             "divided_by_channels": lambda x, q, k, v, g: (

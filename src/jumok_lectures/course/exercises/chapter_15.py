@@ -58,6 +58,7 @@ EXERCISES = (
             "weights_only": lambda w, v: w.clone(),
             "mean_of_others": lambda w, v: w @ v - (v.sum() - v) / (len(v) - 1),
         },
+        measures=True,
     ),
     Exercise(
         "15.rank_correlation",
@@ -72,5 +73,6 @@ EXERCISES = (
                 (a.argsort().argsort() == b.argsort().argsort()).double().mean()
             ),
         },
+        measures=True,
     ),
 )
