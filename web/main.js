@@ -228,9 +228,9 @@ export function start(raw, root, { answer = raw.token ? serverAt(raw.token) : un
     });
     /** @type {ReturnType<typeof besideView>} */
     const beside = name === "compare" ? { says: [], body: [] } : besideView(trace, state, text);
-    const named = known.placed ? text : { ...text, layers: text.layersOnly };
+    const named = known.placed ? text : { ...text, layers: text.layersOnly, tabShows: { ...text.tabShows, layers: text.tabShows.layersOnly } };
     const lang = document.documentElement.lang;
-    const tabs = questionTabs(names, name, state, named, lang);
+    const tabs = questionTabs(names, name, state, named);
     const path = pathOf(trace, name, names, state, text);
     const about = [element("p", { class: "help" }, ...explained(view.help, lang)), ...moreOf(view.controls, trace, state, text)];
     refill(rest,

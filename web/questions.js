@@ -1,7 +1,6 @@
 /** The views by the question that each answers: a row of questions, and below it the views of the chosen one. */
 
 import { byId, element, fading } from "./dom.js";
-import { termIn } from "./terms.js";
 import { QUESTIONS } from "./views/catalog.js";
 
 const FADED = 48; // px at an edge behind which there are more tabs
@@ -11,15 +10,15 @@ const FADED = 48; // px at an edge behind which there are more tabs
  *
  * Returns the rows, and the id of the tab that names the panel.
  *
- * @param {ViewName[]} names @param {ViewName} shown @param {State} state @param {Words} text @param {string} lang
+ * @param {ViewName[]} names @param {ViewName} shown @param {State} state @param {Words} text
  */
-export function questionTabs(names, shown, state, text, lang) {
+export function questionTabs(names, shown, state, text) {
   const all = /** @type {[keyof typeof QUESTIONS, object][]} */ (Object.entries(QUESTIONS))
     .map(([question, views]) => ({ question, views: names.filter((name) => name in views) })).filter(({ views }) => views.length);
   const { question, views } = all.find((each) => each.views.includes(shown)) ?? all[0];
   const asked = all.map((each) => ({ id: `question-${each.question}`, on: each.question === question,
     text: text[`question_${each.question}`], open: () => each.question !== question && state.set({ view: each.views[0] }) }));
-  const own = views.map((name) => ({ id: `tab-${name}`, on: name === shown, text: text[name], term: termIn(text[name], lang),
+  const own = views.map((name) => ({ id: `tab-${name}`, on: name === shown, text: text[name], title: text.tabShows[name],
     open: () => state.set({ view: name }) }));
   return {
     rows: [row(asked, text.questions, "questions"), row(own, text.viewsOf(text[`question_${question}`]), "views")],
@@ -38,7 +37,7 @@ export function showChosenTabs(rows) {
 }
 
 /**
- * @param {{ id: string, on: boolean, text: string, term?: string, open: () => void }[]} tabs
+ * @param {{ id: string, on: boolean, text: string, title?: string, open: () => void }[]} tabs
  * @param {string} label @param {string} kind
  */
 function row(tabs, label, kind) {
@@ -52,7 +51,7 @@ function row(tabs, label, kind) {
     id: tab.id,
     "aria-selected": String(tab.on),
     "aria-controls": "panel",
-    ...(tab.term ? { "data-term": tab.term, "aria-describedby": `term-${tab.term}` } : {}),
+    title: tab.title ?? null,
     tabindex: tab.on ? "0" : "-1",
     onclick: tab.open,
     onkeydown: (event) => {

@@ -9,7 +9,7 @@ import { EFFECT, INK, MUTED, colour } from "../colours.js";
 import { CanvasSurface, textWidth } from "../surface.js";
 import { readable, total } from "../trace.js";
 import { textOf } from "../words.js";
-import { cellOfMaps, cellText, drawMeasureMaps, markedCell, mostOfPicture, signedPercent, sizeOfMaps, strongestCell } from "./mattered_maps.js";
+import { cellOfMaps, cellText, drawMeasureMaps, fixed, markedCell, mostOfPicture, signedPercent, sizeOfMaps, strongestCell } from "./mattered_maps.js";
 import { pictureOrTable } from "./stacks.js";
 
 const [BAR, LINE, APART, NUMBER] = [98, 24, 16, 26]; // px: longest bar, row, between columns, number
@@ -212,7 +212,7 @@ function placesOf(found) {
   const left = Math.ceil(16 + Math.max(...found.columns.map((word) => textWidth(word))));
   const wide = Math.max(BAR + NUMBER, ...found.titles.map((title) => textWidth(title, 12)));
   const bars = { left, top: 46, step: wide + APART };
-  const cell = Math.max(34, Math.ceil(textWidth("−0.0", 11)) + 10); // no correlation is cut
+  const cell = Math.max(34, Math.ceil(textWidth("−0.9", 11)) + 10); // no correlation is cut
   const at = layout({ rows: found.all.map(numbered), columns: found.all.map((_, i) => `${i + 1}`) }, cell);
   const over = found.grid ? sizeOfMaps(found) : { width: left + bars.step * found.names.length, height: LINE * found.columns.length };
   const under = bars.top + over.height + 46;
@@ -246,7 +246,7 @@ function drawMeasures(surface, found, place, words, redraw = () => {}) {
       rows: found.all.map(numbered),
       columns: found.all.map((_, n) => `${n + 1}`),
       values: Float32Array.from(values.flat(), (value) => value ?? 0),
-      texts: values.flat().map((value) => (value === null ? "–" : value.toFixed(1).replace("-", "−"))),
+      texts: values.flat().map((value) => (value === null ? "–" : fixed(value, 1).replace("-", "−"))),
       most: PALE,
     };
     if (i) map.rows = map.columns;
@@ -318,7 +318,7 @@ function numbered(title, i) {
 
 /** @param {number} share */
 function percent(share) {
-  return `${share < 0 ? "−" : ""}${Math.round(100 * Math.abs(share))}`;
+  return fixed(100 * share, 0).replace("-", "−");
 }
 
 /** @param {Found} found @param {State} state @param {Words} words */
@@ -366,7 +366,7 @@ function markable(canvas, found, state, words) {
 function measuresTables(found, words) {
   const { ranks, mean_ranks: mean, shares } = found.facts;
   /** @param {number | null} value @param {number} digits */
-  const number = (value, digits) => (value === null ? "–" : value.toFixed(digits));
+  const number = (value, digits) => (value === null ? "–" : fixed(value, digits));
   const chosen = found.rows[found.row];
   /** @param {Matrix} values @param {string} title */
   const correlations = (values, title) => !ranked(values) ? element("p", {}, `${title}: ${words.nothingToRank}`) : table(["", ...found.all],

@@ -82,7 +82,13 @@ export function drawMeasureMaps(surface, found, left, top, redraw) {
 
 /** @param {number} share */
 export function signedPercent(share) {
-  return `${share < 0 ? "−" : ""}${(100 * Math.abs(share)).toFixed(1)}`;
+  return fixed(100 * share, 1).replace("-", "−");
+}
+
+/** A number with so many decimals; 0 has no sign. @param {number} value @param {number} digits */
+export function fixed(value, digits) {
+  const text = value.toFixed(digits);
+  return Number(text) === 0 ? text.replace("-", "") : text;
 }
 
 /**
