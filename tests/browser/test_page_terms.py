@@ -88,7 +88,9 @@ def test_views_stand_below_the_questions_that_they_answer(opened):
     ]
     views = ["overview", "board", "grid", "flow", "row", "walk", "heads", "beam", "theatre"]
     assert views_of(page) == views
-    described = page.locator(".views [role=tab]").evaluate_all("tabs => tabs.map((tab) => tab.title)")
+    described = page.locator(".views [role=tab]").evaluate_all(
+        "tabs => tabs.map((tab) => tab.title)"
+    )
     assert described == [
         "The attention of one word or cell at a glance",
         "The attention weights as a matrix: rows are queries, columns are keys",

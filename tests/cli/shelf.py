@@ -187,6 +187,7 @@ def write_texts(folder: Path) -> None:
     _write_rows(folder / "SOURCE", [source for source, _ in known[:40]])
     _write_rows(folder / "REFERENCE", [target for _, target in known[:40]])
     write(folder / "corpus", {"train": 400, "test": 40})
+    write(folder / "demo" / "smallworld-en-ko" / "smallworld", {"test": 20})
     for language in ("en", "ko", "de", "fr", "pt", "align"):
         file = folder / "corpus" / f"test.{language}"
         shutil.copy(file if file.exists() else file.with_suffix(".ko"), folder / file.name)
@@ -308,7 +309,6 @@ def write_imports(folder: Path) -> None:
 
 def write_measured(folder: Path) -> None:
     """What measurements read besides; `folder` is the working folder."""
-    write(folder / "demo" / "smallworld-en-ko" / "smallworld", {"test": 20})
     done("import", "FILE.gguf", "--output", "BUNDLE")
     lines = ("--data", "sentences.txt", "--force", "small")
     done("quantize", "BUNDLE", "--to", "int8", "--output", "INT8", *lines)

@@ -99,12 +99,12 @@ def prepare(words: list[str]) -> None:
 def write_answers(number: str, file: Path | None) -> None:
     """Right answers, in a file or in the chapter's notebook."""
     if file is not None:
-        file.write_text(solutions(number), "utf-8")
+        file.write_text(solutions(number, "en"), "utf-8")
         return
     chapter = find(number)
     remove(Path(f"{chapter.name}.ipynb"))
     notebook = write_notebook(chapter, "en", Path())
     contents = json.loads(notebook.read_text("utf-8"))
-    cell = {"cell_type": "code", "metadata": {}, "source": [solutions(number)]}
+    cell = {"cell_type": "code", "metadata": {}, "source": [solutions(number, "en")]}
     contents["cells"].append(cell)
     notebook.write_text(json.dumps(contents), "utf-8")

@@ -198,7 +198,11 @@ def test_from_opening_to_a_solved_chapter(tmp_path, monkeypatch):
         called("open", "00")
 
     contents = json.loads(file.read_text("utf-8"))
-    answers = {"cell_type": "code", "metadata": {}, "source": ["%pip list\n", solutions("00", "ko")]}
+    answers = {
+        "cell_type": "code",
+        "metadata": {},
+        "source": ["%pip list\n", solutions("00", "ko")],
+    }
     contents["cells"].append(answers)
     file.write_text(json.dumps(contents), "utf-8")
     code, output = called("check", "00")
