@@ -12,7 +12,7 @@
  */
 export const GLOSSARY = {
   ablation: {
-    en: ["ablation", "Setting the output of a head to zero. The change in the output's log-probability is the effect of the head.", ["ablate", "ablated", "ablating"]],
+    en: ["ablation", "Setting the output of a head to zero. The change in the log-probability of the model's output is the effect of the head.", ["ablate", "ablated", "ablating"]],
     ko: ["절제(ablation)", "헤드의 출력을 0으로 만드는 조작입니다. 이때 출력의 로그 확률이 달라진 정도가 그 헤드의 영향입니다."],
   },
   alignment: {

@@ -13,7 +13,7 @@ def test_a_view_is_a_file_a_line_and_its_texts(copied, tmp_path, tiny_bundle, re
     text = section("A view of the page")
     web = tmp_path / "web"
     shutil.copytree(ROOT / "web", web)
-    assert apply(text, copied) == 3
+    assert apply(text, copied) == 4
     documented(text, copied, MODEL=tiny_bundle)
     if TSC.exists():
         shutil.copy(ROOT / "tsconfig.json", tmp_path)
