@@ -13,7 +13,7 @@
 export const GLOSSARY = {
   ablation: {
     en: ["ablation", "Setting the output of a head to zero. The change in the log-probability of the model's output is the effect of the head.", ["ablate", "ablated", "ablating"]],
-    ko: ["절제(ablation)", "헤드의 출력을 0으로 만드는 조작입니다. 이때 출력의 로그 확률이 달라진 정도가 그 헤드의 영향입니다."],
+    ko: ["절제(ablation)", "헤드의 출력을 0으로 만드는 조작입니다. 이때 모델 출력의 로그 확률이 달라진 정도가 그 헤드의 영향입니다."],
   },
   alignment: {
     en: ["alignment", "Links between source words and their translations, as pairs of word indices."],
@@ -40,7 +40,7 @@ export const GLOSSARY = {
     ko: ["크로스 어텐션", "쿼리는 디코더에서, 키와 값은 메모리에서 오는 어텐션입니다."],
   },
   decoder: {
-    en: ["decoder", "The part of a model that writes the target token by token."],
+    en: ["decoder", "The part of a model that writes the target, token by token."],
     ko: ["디코더", "출력을 한 토큰씩 쓰는, 모델의 한 부분입니다."],
   },
   embedding: {
@@ -84,7 +84,7 @@ export const GLOSSARY = {
     ko: ["층", "모델이 차례로 계산하는 단계 가운데 하나입니다. 가중치는 층마다 다릅니다."],
   },
   lens: {
-    en: ["logit lens", "The predictions that the output layer of a model makes from the residual stream after each layer."],
+    en: ["logit lens", "The predictions of the output layer from the residual stream after each layer."],
     ko: ["로짓 렌즈", "층마다 잔차 스트림을 모델의 출력층에 바로 넣어 얻은 예측입니다."],
   },
   linear: {
@@ -100,8 +100,8 @@ export const GLOSSARY = {
     ko: ["내트(nat)", "자연로그를 쓸 때 로그 확률과 엔트로피의 단위입니다.", ["nat"]],
   },
   norm: {
-    en: ["norm of the attended value", "The length of attention weight × value × output projection: the contribution of a key to the output of the head."],
-    ko: ["전달한 값(value)의 노름", "어텐션 가중치 × 값 × 출력 투영의 길이입니다. 키 하나가 헤드의 출력에 기여하는 크기입니다.", ["노름"]],
+    en: ["norm of the attended value", "The norm of attention weight × value × output projection: the size of the contribution of a key to the output of the head."],
+    ko: ["전달한 값(value)의 노름", "어텐션 가중치 × 값 × 출력 투영의 노름입니다. 키 하나가 헤드의 출력에 기여하는 크기입니다.", ["노름"]],
   },
   occlusion: {
     en: ["occlusion", "Setting the vectors of an input word to zero, or covering a part of an image, to measure its contribution to the output.", ["occlude", "occluded"]],
@@ -120,7 +120,7 @@ export const GLOSSARY = {
     ko: ["쿼리", "마스크가 허용한 키와 비교하는 벡터입니다."],
   },
   rank: {
-    en: ["rank correlation", "The agreement of two orders of words: 1 for the same order, 0 for chance, −1 for the reverse order."],
+    en: ["rank correlation", "The agreement of two rankings: 1 for the same order, 0 for chance, −1 for the reverse order."],
     ko: ["순위 상관", "두 순위가 일치하는 정도입니다. 순위가 같으면 1, 우연이면 0, 반대이면 −1입니다."],
   },
   residual: {
@@ -140,20 +140,20 @@ export const GLOSSARY = {
     ko: ["정렬 추출 설정", "정렬을 추출할 층, 헤드, 디코딩 단계(단어를 쓰는 단계나 읽는 단계)입니다.", ["정렬 추출 단계"]],
   },
   sink: {
-    en: ["attention sink", "A learned score of a head without a key, which absorbs part of the weight. Also a position with this role, often the first or the last.", ["sink"]],
-    ko: ["어텐션 싱크", "가중치의 일부를 흡수하는, 키가 없고 헤드마다 학습되는 점수입니다. 같은 구실을 하는 위치(흔히 첫 위치나 끝 위치)도 이렇게 부릅니다.", ["싱크"]],
+    en: ["attention sink", "A learned score, one per head, that belongs to no key and absorbs part of the weight. Also a position with this role, often the first or the last.", ["sink"]],
+    ko: ["어텐션 싱크", "헤드마다 하나씩 학습되는, 키가 없는 점수로서 가중치의 일부를 흡수합니다. 같은 구실을 하는 위치(흔히 첫 위치나 끝 위치)도 이렇게 부릅니다.", ["싱크"]],
   },
   softmax: {
     en: ["softmax", "A function from scores to positive weights that sum to 1, proportional to e to the power of each score."],
     ko: ["소프트맥스(softmax)", "점수를 합이 1인 양의 가중치로 바꾸는 함수입니다. 가중치는 e를 점수만큼 거듭제곱한 값에 비례합니다.", ["softmax"]],
   },
   step: {
-    en: ["step", "In training, one update of the weights. In decoding, one token of every hypothesis.", ["steps"]],
+    en: ["step", "In training, one update of the weights. In decoding, the addition of one token to every hypothesis.", ["steps"]],
     ko: ["단계", "학습에서는 가중치를 한 번 갱신하는 일, 디코딩에서는 모든 가설에 토큰을 하나씩 더하는 일입니다."],
   },
   token: {
-    en: ["token", "The unit of text that a model reads and writes: a subword, a character or a special symbol such as END.", ["tokens"]],
-    ko: ["토큰", "모델이 읽고 쓰는 텍스트의 단위입니다. 서브워드, 글자, 또는 END 같은 특수 기호입니다."],
+    en: ["token", "The unit of text that a model reads and writes: a subword, a character, a byte or a special symbol such as END.", ["tokens"]],
+    ko: ["토큰", "모델이 읽고 쓰는 텍스트의 단위입니다. 서브워드, 글자, 바이트, 또는 END 같은 특수 기호입니다."],
   },
   value: {
     en: ["value", "The vector that a position contributes to the weighted sum.", ["values"]],
