@@ -57,8 +57,9 @@ export function defaultsOf(raw, trace, live) {
   if (!trace.sites.length) return { lang: languageOf(raw), text: raw.text };
   const { setting, own_rows: ownRows, gold } = trace.findings;
   const at = setting?.at_input ?? ownRows ? "reads" : "writes";
-  // If either side has a single word, tokens show more: the letters, if it is spelt.
-  const unit = Object.values(trace.axes).every((axis) => axis.texts.length < 2) ? "pieces" : "words";
+  // If both sides have a single word, tokens show more: the letters, if it is spelt. An empty output has only tokens.
+  const counts = Object.values(trace.axes).map((axis) => axis.texts.length);
+  const unit = counts.includes(0) || counts.every((count) => count < 2) ? "pieces" : "words";
   return {
     view: viewsOf(trace, live)[0],
     part: trace.parts()[0],

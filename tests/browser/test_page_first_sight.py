@@ -1,5 +1,7 @@
 """What a reader sees first: the picture, large, still, and nothing that is not so."""
 
+from dataclasses import replace
+
 import pytest
 
 from jumok.inspection.page.document import page as html
@@ -29,6 +31,17 @@ def test_words_stay_where_they_are_when_one_is_pointed_at(reading):
     for word in words.all():
         word.hover()
         assert words.evaluate_all(PLACES) == before
+
+
+def test_an_empty_output_opens_with_tokens(reading):
+    whole = trace()
+    target = whole.axes["target"]
+    wordless = replace(target, words=(None,) * len(target.tokens), texts=())
+    reader = reading(html(replace(whole, output="", axes={**whole.axes, "target": wordless})))
+    for view in ("overview", "board", "grid", "row"):
+        open_view(reader.page, view)
+        expect(reader.page.locator(f"#tab-{view}[aria-selected='true']")).to_be_visible()
+    assert reader.page.locator("#panel").inner_text()
 
 
 def test_of_every_other_word_only_the_strongest_band_is_drawn(reading):
