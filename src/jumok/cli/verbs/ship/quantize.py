@@ -65,11 +65,11 @@ def quantize(
 ) -> None:
     """Store the matrices of a model in int8 or bfloat16: smaller and faster.
 
-    Measures the loss of quality first. A model is not written if BLEU or chrF
-    falls by more than 0.3 points, if the perplexity rises by more than 1 %,
-    or if more than 3 % of the tokens change. In int8, each output of a matrix
-    has a scale; if the loss is too large, each group of 32 inputs of an
-    output has its own scale, and the inputs have 16 bits.
+    Measures the loss of quality first. A model is not written if BLEU, chrF
+    or the accuracy falls by more than 0.3 points, if the perplexity rises by
+    more than 1 %, or if more than 3 % of the tokens or labels change. In int8,
+    each output of a matrix has a scale; if the loss is too large, each group
+    of 32 inputs of an output has its own scale, and the inputs have 16 bits.
 
       jumok quantize runs/a/model --to int8 --output a-int8
 

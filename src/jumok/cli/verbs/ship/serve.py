@@ -28,7 +28,8 @@ class Access:
     )
     allow_host: list[str] | None = option(
         None,
-        "Additional host name that requests may use, such as the name of a proxy. Repeatable.",
+        "Host name that requests may use, such as the name of a proxy: in addition to localhost or,"
+        " if other machines can reach the address, instead of all names. Repeatable.",
         panel=ACCESS,
         metavar="NAME",
     )
