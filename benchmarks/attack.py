@@ -42,9 +42,9 @@ from tests.serving.http.process import serving
 def attack_kills(asked: Campaign) -> Iterator[Area]:
     """Runs that are killed and resumed, in one process, in two, and in changing numbers."""
     for counts, title in (
-        ((1,), "kills of runs with 1 process"),
-        ((2,), "kills of runs with 2 processes"),
-        (kills.COUNTS, "kills of runs with changing numbers of processes"),
+        ((1,), "killed and resumed runs with 1 process"),
+        ((2,), "killed and resumed runs with 2 processes"),
+        (kills.COUNTS, "killed runs, resumed with another number of processes"),
     ):
         area = Area(title)
         number = asked.many("kills", 2)

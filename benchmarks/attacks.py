@@ -98,7 +98,7 @@ def attack_broken(asked: Campaign) -> Iterator[Area]:
     for name, command in COMMANDS.items():
         if name == "export" and missing_compiler() is not None:
             continue
-        area = Area(f"kills and failing writes: {name}")
+        area = Area(f"killed commands and failing writes: {name}")
         draw = random.Random(f"broken {name} {asked.seed}")
         breaker = Breaker(library, asked.folder, asked.model, command)
         calls = breaker.calls()

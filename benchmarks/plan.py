@@ -2,8 +2,8 @@
 
     python -m benchmarks.plan --pairs 10000000 100000000 1000000000
 
-The lengths are synthetic, two bytes a side and pair, in files that are removed at the end (4 GB for
-10^9 pairs). Every plan is made in a process of its own. Memory is the peak of what the process
+The lengths are synthetic, eight bytes a side and pair, in files that are removed at the end (16 GB
+for 10^9 pairs). Every plan is made in a process of its own. Memory is the peak of what the process
 allocated, apart from mapped files, which the system can drop; time is processor time. A plan of a
 whole corpus is what jumok made before it had blocks; it is left out where memory would not suffice.
 """

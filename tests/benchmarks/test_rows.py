@@ -12,7 +12,7 @@ from jumok.export.catalog import FORMATS
 from tests.export.models import OF_IMAGES, OTHERS, SECTIONS, write_model
 
 ROOT = Path(__file__).parents[2]
-BROKEN = "kills and failing writes"
+BROKEN = "killed commands and failing writes"
 """The row of `benchmarks.broken`, which prints no table."""
 KINDS = (
     "translator",
