@@ -230,8 +230,8 @@ def test_runs_are_named_by_their_values():
 
 def test_cards_are_those_that_are_visible(monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3,5")
-    assert cards_here("auto") == ["3", "5"]
-    assert cards_here("cpu") == []
+    assert cards_here("auto") == cards_here("cuda") == ["3", "5"]
+    assert cards_here("cpu") == cards_here("cuda:1") == []
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     assert cards_here("auto") == []
 

@@ -88,8 +88,10 @@ def sweep(recipe: Recipe, more: More = None, *, asked: Annotated[SweepArgs, Swee
         folder = Path(environment.recipe_variables()["JUMOK_RUNS"]) / f"{recipe.stem}-sweep"
     study = open_study(folder, space, metric, asked.resume)
     left = enqueue(study, wanted, asked.trials)
-    cards = cards_here(configs[0].training.device)
-    jobs = min(asked.jobs or len(cards) or cores(), max(left, 1))
+    device = configs[0].training.device
+    cards = cards_here(device)
+    default = 1 if device.startswith("cuda:") else len(cards) or cores()
+    jobs = min(asked.jobs or default, max(left, 1))
     threads = asked.threads or max(1, cores() // jobs)
     typer.echo(f"{left} runs in {folder}, {jobs} at once", err=True)
     runs = StudyRuns(folder, space, metric, threads, cards)
@@ -104,11 +106,11 @@ def sweep(recipe: Recipe, more: More = None, *, asked: Annotated[SweepArgs, Swee
 
 
 def cards_here(device: str) -> list[str]:
-    """The GPUs of which each run gets one; none if the recipe names its device."""
+    """The GPUs of which each run gets one; none on a CPU, or if the recipe names one ("cuda:1")."""
     import torch
 
     cards = environment.visible_cards() or map(str, range(torch.cuda.device_count()))
-    return list(cards) if device == "auto" else []
+    return list(cards) if device in ("auto", "cuda") else []
 
 
 def _print_results(folder: Path, metric: str, trials: "Sequence[FrozenTrial]") -> None:
