@@ -235,7 +235,7 @@ export const WORDS = {
     norms: "전달한 값(value)의 노름",
     reading: "정렬 추출 단계",
     writes: "단어를 쓰는 단계",
-    reads: "단어를 입력으로 받는 단계",
+    reads: "단어를 읽는 단계",
     unit: "행과 열",
     words: "단어",
     pieces: "토큰",
