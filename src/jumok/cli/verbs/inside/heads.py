@@ -39,7 +39,7 @@ def heads(
         bool,
         typer.Option(
             "--prune",
-            help="Prune heads one by one, the least important first, and score the model.",
+            help="Prune 0 to 100 % of the heads, the least important first, and score the model.",
         ),
     ] = False,
     score: Annotated[
