@@ -236,6 +236,7 @@ def test_an_answer_that_comes_while_somebody_types_takes_no_letter(live):
     second.focus()
     page.keyboard.type("the cat on")
     page.evaluate("window.dispatchEvent(new Event('hashchange'))")  # drawn anew
+    playwright.expect(page.locator("#panel dd").last).to_have_text("the cat on")
     playwright.expect(second).to_be_focused()
     page.keyboard.press("End")
     page.keyboard.type(" the mat")

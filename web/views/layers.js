@@ -109,6 +109,12 @@ function apartView(trace, state, words, ask) {
   const recurrent = stacks[stack].read === "recurrent";
   const itself = recurrent ? words[stack === "encoder" ? "readAlone" : "readFirst"] : words.ownVector;
   const series = [{ name: `${axis.texts[word]} (1) · ${itself}`, values: own }];
+  if (ask) {
+    controls.push(field(words.second, state.get("against"), (text) => {
+      state.set({ against: text, other: "" });
+      ask();
+    }));
+  }
   if (against) {
     const alike = others.indexOf(axis.texts[word]);
     const second = Math.min(state.get("other") ?? Math.max(alike, 0), others.length - 1);
@@ -116,12 +122,6 @@ function apartView(trace, state, words, ask) {
       String(second), (chosen) => state.set({ other: chosen })));
     series.unshift({ name: `${axis.texts[word]} (1) · ${others[second]} (2)`, values: against.cosines.map((layer) => layer[word][second]) });
     if (against.different) series.push({ name: words.differentWords, values: against.different });
-  }
-  if (ask) {
-    controls.push(field(words.second, state.get("against"), (text) => {
-      state.set({ against: text, other: "" });
-      ask();
-    }));
   }
   const ticks = layerNames(own.length, words);
   const figure = curvesFigure({ series, ticks: ticks.map((_, i) => String(i)), low: -1, high: 1, across: words.layer });
