@@ -64,8 +64,8 @@ export const GLOSSARY = {
     ko: ["기울기", "손실이나 로그 확률을 가중치나 입력으로 미분한 값입니다."],
   },
   head: {
-    en: ["head", "One of the parallel attention functions of a layer, with its own projections to queries, keys and values.", ["heads"]],
-    ko: ["헤드", "한 층에서 나란히 계산하는 어텐션 가운데 하나입니다. 쿼리, 키, 값을 만드는 투영이 헤드마다 다릅니다."],
+    en: ["head", "One of the parallel attention functions of a layer, with its own projection to queries. Several heads can share their projections to keys and values.", ["heads"]],
+    ko: ["헤드", "한 층에서 나란히 계산하는 어텐션 가운데 하나입니다. 쿼리를 만드는 투영은 헤드마다 다릅니다. 키와 값을 만드는 투영은 여러 헤드가 함께 쓰기도 합니다."],
   },
   hidden: {
     en: ["hidden state", "The vector of one position in a layer, or of one step of a recurrent network (RNN)."],
@@ -136,8 +136,8 @@ export const GLOSSARY = {
     ko: ["셀프 어텐션", "쿼리, 키, 값이 모두 같은 시퀀스에서 오는 어텐션입니다."],
   },
   setting: {
-    en: ["alignment setting", "The layer, head and decoding step (writing or reading a word) from which alignments are extracted.", ["alignment step"]],
-    ko: ["정렬 추출 설정", "정렬을 추출할 층, 헤드, 디코딩 단계(단어를 쓰는 단계나 읽는 단계)입니다.", ["정렬 추출 단계"]],
+    en: ["alignment setting", "The layer, the head (or the mean of all heads) and the decoding step (writing or reading a word) from which alignments are extracted.", ["alignment step"]],
+    ko: ["정렬 추출 설정", "정렬을 추출할 층, 헤드(또는 모든 헤드의 평균), 디코딩 단계(단어를 쓰는 단계나 읽는 단계)입니다.", ["정렬 추출 단계"]],
   },
   sink: {
     en: ["attention sink", "A learned score, one per head, that belongs to no key and absorbs part of the weight. Also a position with this role, often the first or the last.", ["sink"]],

@@ -36,6 +36,7 @@ validation_pairs = 2
 def run(tmp_path: Path, tiny_bundle: Path) -> Path:
     """The folder of a run with a translator from English to Korean."""
     shutil.copytree(tiny_bundle, tmp_path / "run" / "model")
+    (tmp_path / "run" / "config.json").write_text("{}")
     return tmp_path / "run"
 
 
@@ -103,6 +104,7 @@ def test_a_language_model_begins_and_a_masked_one_has_a_gap(tmp_path: Path) -> N
         run = tmp_path / task
         model = write(run / "model")
         (tmp_path / "text.txt").write_text("the cat sat quietly on it\n")
+        (run / "config.json").write_text("{}")
         kind = "causal-lm" if task == "language-model" else "masked-lm"
         (run / "recipe.toml").write_text(
             f'name = "a"\n[model]\nkind = "{kind}"\n[[data.train]]\nfile = "{tmp_path}/text.txt"\n'
@@ -116,7 +118,7 @@ def test_look_without_a_text_traces_the_first_example_and_offers_all(run, tmp_pa
     recipe(run, f"[[data.train]]\n{corpus(tmp_path, 'a', *lines)}")
     served: list[tuple[Trace, Sequence[str]]] = []
 
-    def serve(page, sides, port, browser, pictures, host) -> None:
+    def serve(page, *rest) -> None:
         served.append((page.args[0], page.keywords["examples"]))
 
     monkeypatch.setattr(look, "serve_page", serve)

@@ -110,6 +110,8 @@ def test_damaged_data_is_an_error_and_missing_data_is_not(tmp_path):
     head = 'name = "a"\n[data]\nsource_language = "en"\n[[data.train]]\n'
     recipe = f'{head}source = "{tmp_path}/a.en"\ntarget = "{tmp_path}/a.ko"\n'
     (tmp_path / "run" / "recipe.toml").write_text(recipe, "utf-8")
+    assert held_out(bundle) == (), "the recipe may be of another model"
+    (tmp_path / "run" / "config.json").write_text("{}", "utf-8")
     assert held_out(bundle) == (("the cat", "die Katze"),)
     pairs.write_bytes(b"the \xff cat\tdie Katze\n")
     with pytest.raises(DataError, match=r"test\.tsv"):

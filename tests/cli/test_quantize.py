@@ -226,13 +226,14 @@ def test_data_is_found_in_the_run_or_asked_for(model, check, tmp_path):
     assert str(error) == (
         f"{model}: there is no data to measure what the model loses.\n"
         "  expected: the run that the model comes from, with its data, or data of yours\n"
-        "  got:      no recipe.toml beside the model\n"
+        "  got:      the model is not in the folder of a run\n"
         "  do:       --check SOURCE REFERENCE, two files of lines, or --data FILE with both"
     )
     run = tmp_path / "run"
     copy = transformer(run / "model")
     recipe = f'name = "a"\n[data]\nsource_language = "en"\n[[data.train]]\nsource = "{check[1]}"\n'
     recipe += f'target = "{check[2]}"\n'
+    (run / "config.json").write_text("{}", "utf-8")
     (run / "recipe.toml").write_text(recipe, "utf-8")
     error = refused(copy, "--to", "bf16", "--output", tmp_path / "small")
     assert "got:      its recipe names no data for validation or test" in str(error)

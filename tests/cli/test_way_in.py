@@ -25,6 +25,7 @@ LOG = [
 def run_around(bundle: Path, folder: Path) -> Path:
     """The folder of a run with this bundle, and its log."""
     shutil.copytree(bundle, folder / "model")
+    (folder / "config.json").write_text("{}")
     (folder / "recipe.toml").write_text('name = "a"\n')
     (folder / "log.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in LOG))
     return folder / "model"
