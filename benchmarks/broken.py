@@ -46,7 +46,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
         *("quantize", "MODEL", "--to", "bf16", "-o", "OUT", "--force", "a test"),
         *("--check", "lines.txt", "lines.txt"),
     ),
-    "export": ("export", "MODEL", "-o", "OUT.html"),
+    "export": ("export", "MODEL", "--to", "web", "-o", "OUT.html"),
 }
 """MODEL and OUT stand for paths."""
 
@@ -91,7 +91,7 @@ class Breaker:
         """The command, with the variable FAULT of tests/faults.c."""
         given = [each.replace("MODEL", str(self.model.resolve())) for each in self.command]
         given = [f"{self._home}/{each}" if each.startswith("OUT") else each for each in given]
-        if (self._home / "OUT.part.json").exists():
+        if any(self._home.rglob("*.part.json")):
             given.append("--resume")
         count = str(self.folder / "count") if fault.startswith("0,") else ""
         armed = {"LD_PRELOAD": str(self.library), "FAULT": fault, "FAULT_COUNT": count}

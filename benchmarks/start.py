@@ -60,10 +60,7 @@ def run(options: Options) -> list[Row]:
             seconds = _time(command, options.core)
             if repeat:
                 times[command.name].append(seconds)
-    return [
-        {"command": f"jumok {name}", "wall_seconds": median(seconds)}
-        for name, seconds in times.items()
-    ]
+    return [{"command": name, "wall_seconds": median(seconds)} for name, seconds in times.items()]
 
 
 def _time(command: StartedCommand, core: int) -> float:

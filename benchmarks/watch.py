@@ -75,6 +75,10 @@ def watch(job: Job, core: int, seconds: float, warm_up: float) -> Watched:
     finally:
         stop(process)
     measured = after_warm_up(points, warm_up)
+    if len(measured) < 2:
+        raise SystemExit(
+            f"{job.name} reported once in {seconds:g} CPU-seconds: give more --seconds"
+        )
     return Watched(
         rate=rate_of(measured),
         peak_bytes=peak,

@@ -58,7 +58,7 @@ def link(mark: str, words: str, target: str, page: str, language: str) -> str:
     path, _, anchor = target.partition("#")
     if "://" in target or not path:
         return f"{mark}[{words}]({target})"
-    file = (DOCS / page).parent.joinpath(path).resolve()
+    file = Path(os.path.normpath((DOCS / page).parent / path))
     if any(file.is_relative_to(DOCS / name) for name in PICTURES) and file.suffix != ".md":
         return f"{mark}[{words}]({target})"
     anchor = anchor and f"#{anchor}"

@@ -24,6 +24,7 @@ from tests.cli.shelf import shorter
 from tests.serving.http.process import ServedProcess
 
 NOT_RUN = {
+    "jumok --install-completion": "it changes the shell of whoever runs the tests",
     "jumok demo": "it takes minutes; tests/cli/test_demo.py",
     "jumok lab --all": "it takes half an hour; tests/jumok_lectures/test_report.py",
     "jumok lab coreference": "it takes minutes; tests/jumok_lectures/test_coreference.py",

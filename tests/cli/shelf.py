@@ -144,7 +144,7 @@ def write_corpora(folder: Path) -> None:
     _write_rows(folder / "enko" / "mixed_test.tsv", [f"tatoeba\t{row}" for row in known])
     marked = [f"{part}\t{row}" for part in ("pydocs", "tatoeba", "gnome_help") for row in known]
     _write_rows(folder / "enko" / "train.tsv", marked, compressed=True)
-    french = zip(names, french_pairs() * 16, strict=False)
+    french = zip(names, french_pairs() * 40, strict=False)
     plain = [f"{name}: {source}\t{name}: {target}" for name, (source, target) in french]
     _write_rows(folder / "tatoeba" / "eng-fra.tsv", plain, compressed=True)
     gold = [f"{row}\t0-1 1-0 2p2" for row in plain[:20]]
@@ -245,7 +245,8 @@ def write_documents(folder: Path) -> None:
 def write_pictures(folder: Path) -> None:
     for name in ("new-photos", "photos"):
         paint(folder / name, 8)
-    pixels = np.random.default_rng(3).integers(0, 255, (60, 80, 3), dtype=np.uint8)
+    down, along = np.mgrid[0:60, 0:80]  # smooth: a picture of noise is large in every format
+    pixels = np.stack((4 * down, 3 * along, down + along), axis=-1).astype(np.uint8)
     Image.fromarray(pixels).save(folder / "photo.png")
     Image.fromarray(pixels).save(folder / "photo.jpg")
     Image.fromarray(pixels[:28, :28, 0]).save(folder / "digit.png")

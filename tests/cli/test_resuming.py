@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 from jumok.cli.main import app
 from jumok.cli.output.resuming import record_of
+from jumok.data.files.atomic import partial_of
 from jumok.errors import ConfigError, DataError
 
 FAST = ("--beam", "2", "--maximum-length", "4", "--threads", "1", "--batch", "2")
@@ -149,6 +150,39 @@ def test_an_output_that_was_cut_is_not_gone_on_with(tiny_bundle, book, tmp_path,
     assert "the output is shorter than its record says" in refusal(
         command(tiny_bundle, book, broken)
     )
+
+
+def test_of_several_files_the_interrupted_one_is_continued(tiny_bundle, book, tmp_path):
+    folder, out = tmp_path / "texts", tmp_path / "translated"
+    folder.mkdir()
+    (folder / "a.txt").write_text("the cat\n", "utf-8")
+    book.rename(folder / "book.en")
+    (folder / "page.md").write_text("# The cat\n", "utf-8")
+    arguments = ["translate", str(tiny_bundle), str(folder), *FAST, "--output"]
+    call([*arguments, str(tmp_path / "whole")])
+    error = call([*arguments, str(tmp_path / "whole"), "--resume"], check=False).exception
+    assert "there is nothing to resume" in str(error)
+    out.mkdir()
+    stop([*arguments, str(out)], out / "book.en.part", signal.SIGKILL).wait(60.0)
+    assert {each.name for each in out.iterdir()} == {"a.txt", "book.en.part", "book.en.part.json"}
+    killed = out / f".page.md.writing-{partial_of(out / 'page.md').name.split('-')[-2]}-999999999"
+    killed.write_text("half", "utf-8")
+    error = call([*arguments, str(out)], check=False).exception
+    assert "add --resume to continue it" in str(error)
+    call([*arguments, str(out), "--resume"])
+    found, whole = (
+        {each.name: each.read_bytes() for each in at.iterdir()} for at in (out, tmp_path / "whole")
+    )
+    assert found == whole
+
+
+def test_a_record_without_its_output_is_of_a_finished_command(tiny_bundle, book, tmp_path, broken):
+    """A kill between the last two steps leaves it."""
+    (tmp_path / "out.part").rename(tmp_path / "out")
+    call(command(tiny_bundle, book, broken))
+    call(command(tiny_bundle, book, tmp_path / "whole"))
+    assert broken.read_bytes() == (tmp_path / "whole").read_bytes()
+    assert not (tmp_path / "out.part.json").exists()
 
 
 def test_nothing_to_go_on_with_is_said(tiny_bundle, book, tmp_path):

@@ -25,6 +25,7 @@ COMPLETED = {
     "evaluate --.*": f"MODEL {PAIRS}",
     "evaluate (MODEL|A,B,C) --.*": PAIRS,
     "explain --lecture": "000:20",
+    "explain --read-at": 'reads MODEL "I am a student."',
     "explain --row WORD": 'MODEL "I am a student."',
     "export --to web": "MODEL --output web",
     "generate --chat": 'CHAT "What is a lighthouse?"',

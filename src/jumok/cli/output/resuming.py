@@ -107,17 +107,19 @@ def open_steps(file: Path | None, command: Mapping[str, str], resume: bool) -> I
         with open_output(file) as stream:
             yield Steps(stream, Done(command), None)
         return
-    whole = behind_links(file)
-    part = whole.with_name(f"{whole.name}.part")
-    if resume and not part.exists():
-        raise _nothing(part)
+    part = _part_of(file)
+    there = part.exists()
+    if resume and not there:
+        raise nothing_to_resume(part)
     try:
-        stream = part.open("r+" if part.exists() else "x", encoding="utf-8", errors="replace")
+        stream = part.open("r+" if there else "x", encoding="utf-8", errors="replace")
     except OSError as error:
         raise _cannot_write(file, error) from error
     with stream:
         _lock(stream, part)
-        steps = Steps(stream, _begin(stream, part, command, resume), part)
+        # Without its file, a record is of a command that was killed at its very end.
+        done = _begin(stream, part, command, resume) if there else Done(command)
+        steps = Steps(stream, done, part)
         try:
             yield steps
             stream.flush()
@@ -135,6 +137,18 @@ def open_steps(file: Path | None, command: Mapping[str, str], resume: bool) -> I
             _finish(part, file)
     if not _has_locks():
         _finish(part, file)
+
+
+def is_interrupted(file: Path) -> bool:
+    """Whether an interrupted command left finished lines of this output."""
+    part = _part_of(file)
+    done = _read_record(part)
+    return part.exists() and done is not None and done.lines > 0
+
+
+def _part_of(file: Path) -> Path:
+    whole = behind_links(file)
+    return whole.with_name(f"{whole.name}.part")
 
 
 def _finish(part: Path, file: Path) -> None:
@@ -173,7 +187,7 @@ def _begin(stream: IO[str], part: Path, command: Mapping[str, str], resume: bool
     done = _read_record(part)
     if done is None or not done.lines:
         if resume:
-            raise _nothing(part)
+            raise nothing_to_resume(part)
         stream.truncate(0)
         return Done(command)
     if not resume:
@@ -206,8 +220,10 @@ def _begin(stream: IO[str], part: Path, command: Mapping[str, str], resume: bool
     return done
 
 
-def _nothing(part: Path) -> ConfigError:
-    return ConfigError("there is nothing to resume.", place=Location(part), do="leave out --resume")
+def nothing_to_resume(place: Path | None) -> ConfigError:
+    """That no finished lines of an interrupted command are there."""
+    given = Location(place) if place else None
+    return ConfigError("there is nothing to resume.", place=given, do="leave out --resume")
 
 
 def _begin_anew(part: Path | None) -> str:

@@ -10,7 +10,7 @@ from typing import TextIO, cast
 
 import typer
 
-from jumok.data.files.atomic import atomic_file
+from jumok.data.files.atomic import atomic_file, sweep
 from jumok.data.files.encoding import conversion
 from jumok.data.files.formats import check_text
 from jumok.data.files.reading import first_bytes, in_utf8, open_bytes
@@ -172,6 +172,8 @@ def outputs_in(folder: Path | None, items: Sequence[Path]) -> dict[Path, Path]:
     """The output of each file, and of those below each folder, hidden ones apart: its name, or its
     path from that folder, in the folder of the outputs.
 
+    Removes what killed commands left in the folders of the outputs.
+
     Raises:
         ConfigError: no folder is given, it is one of the items or above one, or two outputs have
             one name.
@@ -193,8 +195,9 @@ def outputs_in(folder: Path | None, items: Sequence[Path]) -> dict[Path, Path]:
                     do="name another folder, or translate them apart",
                 )
             outputs[file] = to
-    for to in outputs.values():
-        check_folder(to.parent)
+    for parent in dict.fromkeys(to.parent for to in outputs.values()):
+        check_folder(parent)
+        sweep(parent)
     return outputs
 
 

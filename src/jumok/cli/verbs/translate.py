@@ -27,7 +27,12 @@ from jumok.cli.options import (
 )
 from jumok.cli.output.arriving import arriving
 from jumok.cli.output.cells import COLUMNS, OutputForm, as_csv, form_of
-from jumok.cli.output.resuming import command_of, open_steps
+from jumok.cli.output.resuming import (
+    command_of,
+    is_interrupted,
+    nothing_to_resume,
+    open_steps,
+)
 from jumok.cli.output.streams import check_output, outputs_in
 from jumok.cli.screen import counted
 from jumok.cli.translation import (
@@ -106,7 +111,7 @@ class TranslationOutput(Output):
         """Whether an option was given that only lines support."""
         columns = self.alignments, self.scores, self.confidence, self.flags
         flagged = self.flag_below is not None
-        return any((*columns, flagged, self.as_json, self.resume, self.stream))
+        return any((*columns, flagged, self.as_json, self.stream))
 
 
 def translate(
@@ -167,14 +172,18 @@ def translate(
         translator, decoding, columns.alignments, content.prefix, machine.batch, content.split,
         content.kept, content.glossary,
     )  # fmt: skip
-    lines_alone = columns.of_lines or decoding.nbest > 1
+    started = {to for _, to in outputs if to is not None and is_interrupted(to)}
+    if several and columns.resume and not started:
+        raise nothing_to_resume(output)
+    lines_alone = columns.of_lines or decoding.nbest > 1 or (columns.resume and not several)
     kinds = {file: document_asked(file, format, lines_alone, encoding) for file, _ in outputs}
     for file, to in outputs:
         of = f"{file}: " if several else ""
         if kind := kinds[file]:
             translate_to(answers.document(), file, to, kind, encoding, of)
         else:
-            _translate_lines(context, answers, file, replace(columns, output=to), of)
+            resume = columns.resume and (to in started or not several)
+            _translate_lines(context, answers, file, replace(columns, output=to, resume=resume), of)
     _say_notes(translator)
 
 
