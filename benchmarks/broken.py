@@ -91,7 +91,7 @@ class Breaker:
         """The command, with the variable FAULT of tests/faults.c."""
         given = [each.replace("MODEL", str(self.model.resolve())) for each in self.command]
         given = [f"{self._home}/{each}" if each.startswith("OUT") else each for each in given]
-        if any(self._home.rglob("*.part.json")):
+        if any(each.with_suffix("").exists() for each in self._home.rglob("*.part.json")):
             given.append("--resume")
         count = str(self.folder / "count") if fault.startswith("0,") else ""
         armed = {"LD_PRELOAD": str(self.library), "FAULT": fault, "FAULT_COUNT": count}

@@ -130,7 +130,7 @@ def write_corpora(folder: Path) -> None:
     A name in each makes a vocabulary of 8,000 pieces possible.
     """
     draw = random.Random(1)
-    names = ("".join(draw.choices("abdegiklmnoprstuvz", k=7)).title() for _ in range(10_000))
+    names = ("".join(draw.choices("abdegiklmnoprstuvz", k=7)).title() for _ in range(20_000))
     made = (
         (f"{name}: {each.source}", f"{name}: {each.target}")
         for name, each in zip(names, pairs("train"), strict=False)
@@ -144,7 +144,7 @@ def write_corpora(folder: Path) -> None:
     _write_rows(folder / "enko" / "mixed_test.tsv", [f"tatoeba\t{row}" for row in known])
     marked = [f"{part}\t{row}" for part in ("pydocs", "tatoeba", "gnome_help") for row in known]
     _write_rows(folder / "enko" / "train.tsv", marked, compressed=True)
-    french = zip(names, french_pairs() * 40, strict=False)
+    french = zip(names, french_pairs() * 64, strict=False)
     plain = [f"{name}: {source}\t{name}: {target}" for name, (source, target) in french]
     _write_rows(folder / "tatoeba" / "eng-fra.tsv", plain, compressed=True)
     gold = [f"{row}\t0-1 1-0 2p2" for row in plain[:20]]

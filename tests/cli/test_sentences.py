@@ -25,7 +25,7 @@ COMPLETED = {
     "evaluate --.*": f"MODEL {PAIRS}",
     "evaluate (MODEL|A,B,C) --.*": PAIRS,
     "explain --lecture": "000:20",
-    "explain --read-at": 'reads MODEL "I am a student."',
+    "explain --read-at": 'reads MODEL "I am a student." --row student',
     "explain --row WORD": 'MODEL "I am a student."',
     "export --to web": "MODEL --output web",
     "generate --chat": 'CHAT "What is a lighthouse?"',
@@ -67,7 +67,6 @@ def commands() -> dict[str, list[str]]:
 COMMANDS = commands()
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize("verb", sorted(COMMANDS.keys() - {"lab"}))
 def test_the_commands_of_sentences_work(verb: str, on_shelf: Runner):
     failed = []

@@ -46,7 +46,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield folder
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize("lab", [lab.name for lab in LABS if lab.name not in ELSEWHERE])
 def test_the_command_of_a_lab_works(lab: str, folder: Path):
     short = ["--seeds", 1, "--threads", 1, "--lang", "ko", "--folder", folder]
