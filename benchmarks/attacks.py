@@ -13,7 +13,7 @@ from contextlib import suppress
 import html5lib
 import httpx
 
-from benchmarks.broken import COMMANDS, FAULTS, Breaker, compiled
+from benchmarks.broken import COMMANDS, FAULTS, SECONDS, Breaker, compiled
 from benchmarks.campaign import LABELS, Area, Campaign
 from benchmarks.environments import OUR_COMMAND
 from benchmarks.kills import children
@@ -100,14 +100,16 @@ def attack_broken(asked: Campaign) -> Iterator[Area]:
             continue
         area = Area(f"killed commands and failing writes: {name}")
         draw = random.Random(f"broken {name} {asked.seed}")
-        breaker = Breaker(library, asked.folder, asked.model, command)
-        calls = breaker.calls()
-        whole = breaker.output()
-        for number in range(asked.many("broken", len(FAULTS))):
-            area.cases += 1
+        breaker, calls = Breaker(library, asked.folder, asked.model, command), 0
+        with area.trying("no fault"):
+            calls = breaker.calls()
+            whole = breaker.output()
+        for number in range(asked.many("broken", len(FAULTS)) if calls else 0):
             kind, at = list(FAULTS)[number % len(FAULTS)], draw.randint(1, calls)
-            for what in breaker.wrong(kind, at, whole):
-                area.fails("wrong", f"{kind} at call {at} of {calls}: {what}")
+            fault = f"{kind} at call {at} of {calls}"
+            with area.trying(fault):
+                for what in breaker.wrong(kind, at, whole):
+                    area.fails("wrong", f"{fault}: {what}")
         yield area
 
 
@@ -135,22 +137,22 @@ def attack_full(asked: Campaign) -> Iterator[Area]:
             each.replace("MODEL", str(asked.model.resolve())).replace("OUT", str(folder / "out"))
             for each in command
         ]
-        done = subprocess.run(
-            [
-                *("unshare", "-m", "sh", "-c", FULL_DISK.format(folder=folder), "sh"),
-                *(*OUR_COMMAND, *given),
-            ],
-            cwd=asked.folder / "home",
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-        if done.returncode in (1, 99) and "jumok" not in done.stderr:
-            return  # only root may mount
-        area.cases += 1
-        if done.returncode not in (0, 2) or "Traceback" in done.stderr:
-            area.fails("crashes", f"{name}: {done.returncode}: {done.stderr[-300:]}")
+        with area.trying(name):
+            done = subprocess.run(
+                [
+                    *("unshare", "-m", "sh", "-c", FULL_DISK.format(folder=folder), "sh"),
+                    *(*OUR_COMMAND, *given),
+                ],
+                cwd=asked.folder / "home",
+                capture_output=True,
+                text=True,
+                timeout=SECONDS,
+                check=False,
+            )
+            if done.returncode in (1, 99) and "jumok" not in done.stderr:
+                return  # only root may mount
+            if done.returncode not in (0, 2) or "Traceback" in done.stderr:
+                area.fails("crashes", f"{name}: {done.returncode}: {done.stderr[-300:]}")
     yield area
 
 

@@ -163,7 +163,11 @@ def broken(
     draw = random.Random(f"{seed} {command}")
     for kind in FAULTS:
         for at in sorted(draw.sample(range(1, calls + 1), max(1, round(share * calls)))):
-            yield f"{kind} at call {at} of {calls}", breaker.wrong(kind, at, whole)
+            try:
+                wrong = breaker.wrong(kind, at, whole)
+            except subprocess.TimeoutExpired as error:
+                wrong = [str(error)]
+            yield f"{kind} at call {at} of {calls}", wrong
 
 
 def main() -> int:

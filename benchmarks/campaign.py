@@ -1,8 +1,10 @@
 """What a campaign counts, and of which it draws: see `benchmarks.attack`."""
 
+import subprocess
 import traceback
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -45,15 +47,20 @@ class Area:
 
     def tries(self, name: str, case: Callable[[], list[str]]) -> None:
         """One case, which returns what is wrong; an error in plain words is none."""
+        with self.trying(name), in_time(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for what in case():
+                self.fails("wrong", f"{name}: {what}")
+
+    @contextmanager
+    def trying(self, name: str) -> Iterator[None]:
+        """Counts the block as a case, and the error that ends it as a failure."""
         self.cases += 1
         try:
-            with in_time(), warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                for what in case():
-                    self.fails("wrong", f"{name}: {what}")
+            yield
         except JumokError:
             return
-        except TimeoutError as error:
+        except (TimeoutError, subprocess.TimeoutExpired) as error:
             self.fails("hangs", f"{name}: {error}")
         except (Exception, MemoryError) as error:
             where = traceback.extract_tb(error.__traceback__)[-1]

@@ -44,8 +44,8 @@ export const GLOSSARY = {
     ko: ["디코더", "출력을 한 토큰씩 쓰는, 모델의 한 부분입니다."],
   },
   embedding: {
-    en: ["embedding", "The learned vector of a token."],
-    ko: ["임베딩", "토큰 하나의 학습된 벡터입니다."],
+    en: ["embedding", "The learned vector of a token. Also the vector of a whole text."],
+    ko: ["임베딩", "토큰 하나의 학습된 벡터입니다. 텍스트 전체의 벡터도 이렇게 부릅니다."],
   },
   encoder: {
     en: ["encoder", "The part of a model that reads the input and produces the Memory."],
@@ -80,8 +80,8 @@ export const GLOSSARY = {
     ko: ["키", "쿼리와 비교하는, 위치 하나의 벡터입니다."],
   },
   layer: {
-    en: ["layer", "One of the successive stages of a model, each with its own weights.", ["layers"]],
-    ko: ["층", "모델이 차례로 계산하는 단계 가운데 하나입니다. 가중치는 층마다 다릅니다."],
+    en: ["layer", "One of the successive stages of a model, usually with weights of its own.", ["layers"]],
+    ko: ["층", "모델이 차례로 계산하는 단계 가운데 하나입니다. 가중치는 대개 층마다 다릅니다."],
   },
   lens: {
     en: ["logit lens", "The predictions of the output layer from the residual stream after each layer."],
@@ -92,7 +92,7 @@ export const GLOSSARY = {
     ko: ["선형 어텐션", "소프트맥스 대신 특징 벡터의 곱을 쓰는 어텐션입니다. 디코딩할 때 상태의 크기가 일정합니다."],
   },
   mask: {
-    en: ["mask", "The keys that a query may attend to; True permits. A masked token is a token replaced by [MASK].", ["masked"]],
+    en: ["mask", "The keys that a query may attend to, marked with True. A masked token is a token replaced by [MASK].", ["masked"]],
     ko: ["마스크", "쿼리가 주목할 수 있는 키입니다. True이면 허용합니다. 마스크된 토큰은 [MASK]로 바뀐 토큰입니다."],
   },
   nat: {

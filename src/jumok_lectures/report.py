@@ -13,7 +13,7 @@ from jumok.errors import DataError, Location
 from jumok_lectures.catalog import LABS
 from jumok_lectures.entry import Lab
 from jumok_lectures.findings import Findings, Outcome, Setting, outcome_of, table, verdict_of
-from jumok_lectures.judging import SEEDS, STATES, State, half_width
+from jumok_lectures.judging import INTERVAL, SEEDS, STATES, State, half_width
 from jumok_lectures.picture import draw
 from jumok_lectures.texts import Texts
 
@@ -131,6 +131,8 @@ class LabBySeeds(TypedDict):
 def settled(record: LabRecord, by_seeds: LabBySeeds) -> LabRecord:
     """The record with every condition undecided whose state differs with further seeds.
 
+    A condition that its own seeds leave undecided keeps that reason.
+
     Args:
         record: what NAME.json holds; it is changed.
     """
@@ -143,7 +145,8 @@ def settled(record: LabRecord, by_seeds: LabBySeeds) -> LabRecord:
     record["outcome"] = outcome_of(states)
     for language, text in record["text"].items():
         for place in places:
-            text["conditions"][1][place][-1] = SEEDS.of(language)
+            if text["conditions"][1][place][-1] != INTERVAL.of(language):
+                text["conditions"][1][place][-1] = SEEDS.of(language)
         said, now = verdict_of(before).of(language), verdict_of(states).of(language)
         text["verdict"] = now + text["verdict"].removeprefix(said)
     return record

@@ -86,7 +86,7 @@ def test_what_is_published_is_undecided_where_seeds_differ(by_seeds: report.LabB
         text = record["text"][language]
         shown = [row[-1] for row in text["conditions"][1]]
         reasons = [
-            SEEDS if each["name"] in differ else INTERVAL if each["state"] == "open" else None
+            INTERVAL if labs.state_of(each) == "open" else SEEDS if each["name"] in differ else None
             for each in record["conditions"]
         ]
         assert shown == [

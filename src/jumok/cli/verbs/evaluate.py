@@ -17,7 +17,6 @@ from jumok.cli.options import (
     ENCODING,
     FROM,
     IMAGES,
-    SKIP_DAMAGED,
     TO,
     Machine,
     ModelOrEnsemble,
@@ -77,7 +76,9 @@ class Evaluation:
     by: str | None = option(None, "Also report scores for each value in this column of --data.")
     encoding: str = option(UTF8, ENCODING)
     delimiter: str = option("", DELIMITER)
-    skip_damaged: bool = option(False, SKIP_DAMAGED)
+    skip_damaged: bool = option(
+        False, "Image classifiers: skip unreadable images, and report their number."
+    )
     tokenize: str | None = option(
         None, "Tokenizer for BLEU: 13a, intl, char, zh, ko-mecab, ja-mecab, none."
     )
