@@ -76,9 +76,7 @@ def watch(job: Job, core: int, seconds: float, warm_up: float) -> Watched:
         stop(process)
     measured = after_warm_up(points, warm_up)
     if len(measured) < 2:
-        raise SystemExit(
-            f"{job.name} reported once in {seconds:g} CPU-seconds: give more --seconds"
-        )
+        raise SystemExit(f"one report in {seconds:g} CPU-seconds: give more --seconds")
     return Watched(
         rate=rate_of(measured),
         peak_bytes=peak,

@@ -14,6 +14,7 @@ from jumok.documents.segment import Chunk, DocumentSegment, Paragraph, Translate
 from jumok.errors import DataError, Location, optional_import
 
 CDATA = "<![CDATA["
+REVIEW = "needs-review-translation"
 OPENS, CLOSES = {"bpt", "bx", "sc"}, {"ept", "ex", "ec"}  # two elements that enclose text
 
 
@@ -204,11 +205,11 @@ def _unit(text: str, unit: Token, sides: dict[str, _Side]) -> Iterator[Slot]:
     if source is None:
         return
     known = attributes(text[unit.start : unit.end])
-    unfinished = True
+    state, unfinished = None, True
     if target is not None:
         state = attributes(text[target.begin.start : target.begin.end]).get("state")
-        state = state or known.get("state")
-        unfinished = bool(state and state.value in UNFINISHED)
+        named = state or known.get("state")
+        unfinished = bool(named and named.value in UNFINISHED)
     segmented = sides.get("seg-source", source)
     parts = _segments(segmented.inside, text) or [_UnitPart(segmented.inside)]
     draft = known.get("state") if target is not None and unfinished else None
@@ -218,11 +219,16 @@ def _unit(text: str, unit: Token, sides: dict[str, _Side]) -> Iterator[Slot]:
         yield Slot(*span, DocumentSegment(""), done, keep=False)
     present = {part.number: part for part in _segments(target.inside, text)} if target else {}
     if target is not None and parts[0].number and {one.number for one in parts} <= present.keys():
-        for part in parts:
+        new = [
+            part for part in parts if unfinished or not _has_text(text, present[part.number].inside)
+        ]
+        translated = any(paragraph(xml_chunks(text, part.inside)) for part in new)
+        if state and translated and local(unit) == "trans-unit":
+            span = target.begin.start + state.start, target.begin.start + state.end
+            yield Slot(*span, DocumentSegment(""), partial(_constant, REVIEW), keep=False)
+        for part in new:
             there = present[part.number]
             content = paragraph(xml_chunks(text, part.inside))
-            if not unfinished and _has_text(text, there.inside):
-                continue
             tags = there.tags(text)
             if content is not None:
                 yield _written(content, *tags, *there.span())
@@ -234,7 +240,7 @@ def _unit(text: str, unit: Token, sides: dict[str, _Side]) -> Iterator[Slot]:
     if target is not None and not unfinished and _has_text(text, target.inside):
         return
     prefix = source.begin.name.removesuffix("source")
-    state_attribute = ' state="needs-review-translation"' if local(unit) == "trans-unit" else ""
+    state_attribute = f' state="{REVIEW}"' if local(unit) == "trans-unit" else ""
     begin, end = f"<{prefix}target{state_attribute}>", f"</{prefix}target>"
     first, last = (target.begin.start, target.stop()) if target else (segmented.stop(),) * 2
     if target is None:

@@ -102,6 +102,7 @@ def test_nobody_is_asked_again_for_a_client_that_went():
         (["--replicas", "2"], "add --ray, or take --processes"),
         (["--max-replicas", "2"], "add --ray, or take --processes"),
         (["--ray", "--processes", "2"], "take --replicas instead of --processes"),
+        (["--ray", "--grace", "5"], "leave --grace out"),
         (["--ray", "--replicas", "3", "--max-replicas", "2"], "--replicas 3 --max-replicas 2"),
     ],
 )

@@ -189,6 +189,8 @@ def serve(
 
     address = (access.host, port)
     if copies.ray:
+        if grace != ServeSettings().grace:
+            raise ConfigError("Ray ends its replicas itself.", do="leave --grace out")
         most = copies.replicas if copies.max_replicas is None else copies.max_replicas
         from jumok.serving.http.cluster import serve_on_ray
 
