@@ -193,7 +193,8 @@ def view_names() -> dict[str, dict[str, str]]:
     catalog = (WEB / "views" / "catalog.js").read_text("utf-8")
     ids = re.findall(r"\b(\w+): \w+View\b", catalog)
     words = "".join(path.read_text("utf-8") for path in sorted(WEB.glob("words*.js")))
-    titles = {each: re.findall(rf'^ {{2,4}}{each}: "([^"]+)",$', words, re.M) for each in ids}
+    words = re.sub(r"^ +tabShows: \{.*?\},$", "", words, flags=re.M | re.S)  # has the same ids
+    titles = {each: re.findall(rf'^ +{each}: "([^"]+)",$', words, re.M) for each in ids}
     return {"en": {i: t[0] for i, t in titles.items()}, "ko": {i: t[1] for i, t in titles.items()}}
 
 

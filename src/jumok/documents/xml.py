@@ -220,15 +220,14 @@ def _unit(text: str, unit: Token, sides: dict[str, _Side]) -> Iterator[Slot]:
     present = {part.number: part for part in _segments(target.inside, text)} if target else {}
     if target is not None and parts[0].number and {one.number for one in parts} <= present.keys():
         new = [
-            part for part in parts if unfinished or not _has_text(text, present[part.number].inside)
+            (part, present[part.number], paragraph(xml_chunks(text, part.inside)))
+            for part in parts
+            if unfinished or not _has_text(text, present[part.number].inside)
         ]
-        translated = any(paragraph(xml_chunks(text, part.inside)) for part in new)
-        if state and translated and local(unit) == "trans-unit":
+        if state and any(content for *_, content in new) and local(unit) == "trans-unit":
             span = target.begin.start + state.start, target.begin.start + state.end
             yield Slot(*span, DocumentSegment(""), partial(_constant, REVIEW), keep=False)
-        for part in new:
-            there = present[part.number]
-            content = paragraph(xml_chunks(text, part.inside))
+        for part, there, content in new:
             tags = there.tags(text)
             if content is not None:
                 yield _written(content, *tags, *there.span())

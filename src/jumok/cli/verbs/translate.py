@@ -172,8 +172,8 @@ def translate(
         translator, decoding, columns.alignments, content.prefix, machine.batch, content.split,
         content.kept, content.glossary,
     )  # fmt: skip
-    started = {to for _, to in outputs if to is not None and is_interrupted(to)}
-    if several and columns.resume and not started:
+    begun = [to for _, to in outputs if not several or (to is not None and is_interrupted(to))]
+    if columns.resume and not begun:
         raise nothing_to_resume(output)
     lines_alone = columns.of_lines or decoding.nbest > 1 or (columns.resume and not several)
     kinds = {file: document_asked(file, format, lines_alone, encoding) for file, _ in outputs}
@@ -182,8 +182,8 @@ def translate(
         if kind := kinds[file]:
             translate_to(answers.document(), file, to, kind, encoding, of)
         else:
-            resume = columns.resume and (to in started or not several)
-            _translate_lines(context, answers, file, replace(columns, output=to, resume=resume), of)
+            own = replace(columns, output=to, resume=columns.resume and to in begun)
+            _translate_lines(context, answers, file, own, of)
     _say_notes(translator)
 
 
