@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from jumok.cli.study import SearchSpace, enqueue, open_study, parse_grid, run_name
-from jumok.cli.verbs.scale.sweep import cards_here
+from jumok.cli.verbs.scale.sweep import cards_here, jobs_here
 from jumok.errors import ConfigError
+from jumok.systems.device import cores
 from tests.cli.calls import call
 
 DEADLINE = 120
@@ -232,6 +233,8 @@ def test_cards_are_those_that_are_visible(monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3,5")
     assert cards_here("auto") == cards_here("cuda") == ["3", "5"]
     assert cards_here("cpu") == cards_here("cuda:1") == []
+    assert [jobs_here("cuda", ["3", "5"]), jobs_here("cuda:1", [])] == [2, 1]
+    assert jobs_here("cpu", []) == cores()
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     assert cards_here("auto") == []
 

@@ -90,8 +90,7 @@ def sweep(recipe: Recipe, more: More = None, *, asked: Annotated[SweepArgs, Swee
     left = enqueue(study, wanted, asked.trials)
     device = configs[0].training.device
     cards = cards_here(device)
-    default = 1 if device.startswith("cuda:") else len(cards) or cores()
-    jobs = min(asked.jobs or default, max(left, 1))
+    jobs = min(asked.jobs or jobs_here(device, cards), max(left, 1))
     threads = asked.threads or max(1, cores() // jobs)
     typer.echo(f"{left} runs in {folder}, {jobs} at once", err=True)
     runs = StudyRuns(folder, space, metric, threads, cards)
@@ -111,6 +110,11 @@ def cards_here(device: str) -> list[str]:
 
     cards = environment.visible_cards() or map(str, range(torch.cuda.device_count()))
     return list(cards) if device in ("auto", "cuda") else []
+
+
+def jobs_here(device: str, cards: "Sequence[str]") -> int:
+    """The runs at once: one per GPU, one on the GPU that the recipe names, or one per core."""
+    return 1 if device.startswith("cuda:") else len(cards) or cores()
 
 
 def _print_results(folder: Path, metric: str, trials: "Sequence[FrozenTrial]") -> None:
